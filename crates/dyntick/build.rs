@@ -35,10 +35,10 @@ fn commit(root: &Path) -> String {
     of_git(root).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// So many digits of a commit are shown.
+/// The number of digits of a commit that are shown.
 const SHOWN: usize = 12;
 
-/// What the binary is made of; without a commit of its own, what else is changed is of no interest.
+/// The sources of the binary; changes elsewhere do not matter.
 const SOURCES: [&str; 7] = ["crates", "kernel", "machines", "studies", "Cargo.toml", "Cargo.lock", ".cargo"];
 
 fn of_git(root: &Path) -> Option<String> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a rule found.
+//! The findings of rules.
 
 use crate::machine::NoLine;
 use crate::tried::is_tried;
@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// How much a finding counts.
+/// The weight of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -17,12 +17,12 @@ pub enum Severity {
     Note,
     /// Isolated CPUs are, or will be, disturbed.
     Warning,
-    /// What was asked for is not in effect.
+    /// A setting that was asked for is not in effect.
     Error,
 }
 
 impl Severity {
-    /// The word for it, as SARIF has it too.
+    /// The severity's word, as SARIF spells it.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -32,7 +32,7 @@ impl Severity {
     }
 }
 
-/// A file, and what of its content matters.
+/// A file, and the part of its content that matters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// The file's path on the machine that was examined.
@@ -41,53 +41,53 @@ pub struct Evidence {
     pub value: String,
 }
 
-/// What a rule found on one machine.
+/// The finding of a rule on one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The rule's id.
     pub rule: &'static str,
-    /// How much it counts here.
+    /// The severity on this machine.
     pub severity: Severity,
-    /// What is the matter, in one sentence without a full stop; of many names the first ones.
+    /// The problem in one sentence without a full stop, with the first of its names.
     pub message: String,
     /// The same sentence with all names.
     pub full_message: String,
-    /// The CPUs that suffer; empty where it concerns the machine as a whole.
+    /// The affected CPUs; empty if the finding concerns the complete machine.
     pub cpus: CpuList,
-    /// What it was read from.
+    /// The files behind the finding.
     pub evidence: Vec<Evidence>,
-    /// What it does to the machine, as far as the kernel's source or a measurement tells.
+    /// The effect on the machine, as far as the kernel's source or a measurement shows it.
     pub effect: String,
-    /// How to fix it, the best way first.
+    /// The fixes, the best first.
     pub fixes: Vec<Fix>,
 }
 
-/// A fix as it is shown.
+/// A fix with its proof.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct Offered<'a> {
-    /// What to do.
+    /// The fix itself.
     #[serde(flatten)]
     pub fix: &'a Fix,
-    /// Whether a guest has shown that it fixes what the rule found.
+    /// True if a guest has shown that it fixes what the rule found.
     pub tried: bool,
 }
 
-/// A finding as it is printed as JSON: its fixes say whether they were tried.
+/// A finding as it is printed as JSON: its fixes say if they were tried.
 #[derive(Serialize, JsonSchema)]
 struct Shown<'a> {
     /// The rule's id.
     rule: &'static str,
-    /// How much it counts here.
+    /// The severity on this machine.
     severity: Severity,
-    /// What is the matter, in one sentence without a full stop.
+    /// The problem in one sentence without a full stop.
     message: &'a str,
-    /// The CPUs that suffer; empty where it concerns the machine as a whole.
+    /// The affected CPUs; empty if the finding concerns the complete machine.
     cpus: &'a CpuList,
-    /// What it was read from.
+    /// The files behind the finding.
     evidence: &'a [Evidence],
-    /// What it does to the machine, as far as the kernel's source or a measurement tells.
+    /// The effect on the machine, as far as the kernel's source or a measurement shows it.
     effect: &'a str,
-    /// How to fix it, the best way first.
+    /// The fixes, the best first.
     fixes: Vec<Offered<'a>>,
 }
 
@@ -110,24 +110,24 @@ impl JsonSchema for Finding {
 }
 
 impl Finding {
-    /// Its fixes, the best first.
+    /// The fixes, the best first.
     pub fn offered(&self) -> impl Iterator<Item = Offered<'_>> {
         self.fixes.iter().map(|fix| Offered { fix, tried: is_tried(self.rule, fix) })
     }
 
-    /// Adds the CPUs that suffer.
+    /// Adds the affected CPUs.
     pub(crate) fn on(mut self, cpus: &CpuList) -> Self {
         self.cpus = cpus.clone();
         self
     }
 
-    /// Adds evidence, where there is some.
+    /// Adds evidence, if there is some.
     pub(crate) fn seen(mut self, evidence: impl IntoIterator<Item = Evidence>) -> Self {
         self.evidence.extend(evidence);
         self
     }
 
-    /// Says what it does.
+    /// Adds the effect.
     pub(crate) fn so(mut self, effect: impl Into<String>) -> Self {
         self.effect = effect.into();
         self
@@ -141,7 +141,7 @@ impl Finding {
         self.fix(Fix::Boot(parameter.into()))
     }
 
-    /// Adds the parameters about isolation as a whole, and those that they make needless.
+    /// Adds the isolation parameters, and removes those that they make redundant.
     pub(crate) fn composed(self, composed: Result<Composed, NoLine>) -> Self {
         let composed = match composed {
             Ok(composed) => composed,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Is a machine set up for what its command line asks? Rules on the files of a machine.
+//! Checks that a machine is set up for what its command line asks, by rules on the machine's files.
 //!
-//! A [`Snapshot`] is what was read, a [`Machine`] the facts in it; each [`rules::Rule`] is a pure
-//! function of those. The same snapshot gives the same findings, wherever it was read.
+//! A [`Snapshot`] holds the files, a [`Machine`] the facts in them, and each [`rules::Rule`] is a pure function of
+//! both. The same snapshot gives the same findings on every machine.
 
 mod finding;
 mod machine;

@@ -22,70 +22,70 @@ use crate::snapshot::{Content, Snapshot};
 use crate::sources::*;
 use dyntick_model::{CommandLine, CpuList, Dialect, Isolation, KernelConfig, KernelVersion, Reader};
 
-/// Why nothing can be said about a machine.
+/// An error that makes a machine impossible to check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
-    /// A file without which there are no facts.
+    /// A required file is missing.
     #[error("{0} is missing, and nothing can be checked without it: this is not a complete Linux system")]
     Missing(&'static str),
-    /// A file that does not hold what it should.
+    /// A file has unexpected content.
     #[error("{file}: {reason}")]
     Damaged {
         /// The file.
         file: &'static str,
-        /// What is wrong with its content.
+        /// The fault in its content.
         reason: String,
     },
-    /// The user asked for CPUs that are not there.
+    /// The user asked for CPUs that are not online.
     #[error("CPU {0} is not online; online: {1}")]
     NoSuchCpu(CpuList, CpuList),
 }
 
-/// One machine: what it is, what was asked of it, what it does.
+/// The facts of one machine: its kernel, its command line and its state.
 #[derive(Debug)]
 pub struct Machine<'a> {
     files: &'a Snapshot,
-    /// The kernel that runs.
+    /// The running kernel.
     pub kernel: KernelVersion,
     /// Its command line.
     pub line: CommandLine,
-    /// Its configuration, and the file it is from, where there is one.
+    /// The kernel's configuration and its file, if there is one.
     pub config: Option<(String, KernelConfig)>,
-    /// The CPUs that run.
+    /// The online CPUs.
     pub online: CpuList,
-    /// The CPUs that are there, also those that do not run.
+    /// The present CPUs, offline ones included.
     pub present: CpuList,
     /// One more than the highest CPU number that can exist.
     pub possible: u32,
-    /// The way in which its kernel reads a command line.
+    /// The dialect in which its kernel reads a command line.
     pub dialect: Dialect,
-    /// The part of the command line that the kernel follows, as a replay of its parser has it.
+    /// The isolation that a replay of the kernel's parser finds on the command line.
     pub asked: Isolation,
-    /// The parameters that no upstream kernel of this version would follow, and this one does: it was changed.
+    /// The parameters that this kernel follows and no upstream kernel of its version would: the kernel was patched.
     pub patched: Vec<String>,
-    /// The CPUs with adaptive ticks, as the kernel says. One that was not built for them says nothing.
+    /// The CPUs with adaptive ticks, as the kernel reports them; empty if the kernel was not built for them.
     pub nohz_full: CpuList,
     /// The CPUs outside load balancing: by the command line, isolated partitions and cpusets of control groups v1.
     pub isolated: CpuList,
-    /// The partitions of control groups that are not `member`: file and state.
+    /// The cpuset partitions other than `member`: file and state.
     pub partitions: Vec<(String, String)>,
     /// The cpusets of control groups v1 without load balancing.
     pub(crate) cpusets: Cpusets,
     /// The CPUs to judge: those that the user named, else all that are isolated in any way.
     pub target: CpuList,
-    /// Whether the user named them.
+    /// True if the user named them.
     pub named: bool,
     /// The tasks, one per thread.
     pub tasks: Vec<Task>,
-    /// The device interrupts that have a handler.
+    /// The device interrupts with a handler.
     pub irqs: Vec<Irq>,
 }
 
 impl<'a> Machine<'a> {
-    /// From a machine's files; `named` limits what is judged to some CPUs.
+    /// Reads the facts from a machine's files; `named` limits the judgement to some CPUs.
     ///
     /// # Errors
-    /// Where a file is missing or damaged without which nothing can be told, or a named CPU does not run.
+    /// If a required file is missing or damaged, or a named CPU is not online.
     pub fn new(files: &'a Snapshot, named: Option<&CpuList>) -> Result<Self, MachineError> {
         let need = |file| files.text(file).map(str::trim).ok_or(MachineError::Missing(file));
         let damaged = |file, reason: String| MachineError::Damaged { file, reason };
@@ -123,7 +123,7 @@ impl<'a> Machine<'a> {
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
         let patched = built::patched(&mut asked, &nohz_full, &booted);
         let cpusets = Cpusets::read(files, &online);
-        // Where no CPU is balanced none is set apart from the others.
+        // If no CPU is balanced, none is set apart from the others.
         let by_cpusets = cpusets.isolated.clone();
         let by_cpusets = if online.is_subset(&by_cpusets) { CpuList::default() } else { by_cpusets };
         let isolated = booted.union(&isolated_by_partitions(files, &partitions)).union(&by_cpusets);
@@ -151,14 +151,14 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
-    /// The CPUs that are left for everything else.
+    /// The housekeeping CPUs.
     pub fn housekeeping(&self) -> CpuList {
         let rest =
             self.online.difference(&self.target).difference(&self.nohz_full).difference(&self.isolated);
         if rest.is_empty() { self.online.difference(&self.target) } else { rest }
     }
 
-    /// Its files as they would be if it were booted with this line, as far as the line decides them.
+    /// The files as they would be after a boot with this line, as far as the line decides them.
     pub(crate) fn booted_with(&self, line: &CommandLine) -> Snapshot {
         let asked = self.replayed(line);
         let mut files = self.files.clone();
@@ -177,7 +177,7 @@ impl<'a> Machine<'a> {
         self.target.intersection(cpus)
     }
 
-    /// A file's text, without the white space around it.
+    /// A file's text without surrounding white space.
     pub fn text(&self, path: &str) -> Option<&'a str> {
         self.files.text(path).map(str::trim)
     }
@@ -205,7 +205,7 @@ impl<'a> Machine<'a> {
         (path, text)
     }
 
-    /// A file and the first line of its text, where it was read.
+    /// A file and the first line of its text, if it was read.
     pub fn evidence(&self, path: &str) -> Option<Evidence> {
         let value = self.text(path)?.lines().next().unwrap_or_default().to_owned();
         Some(Evidence { file: path.to_owned(), value })
@@ -219,8 +219,8 @@ impl<'a> Machine<'a> {
         self.line.iter().filter(same).last().map(said)
     }
 
-    /// Says if an option of the kernel's configuration is on, by the configuration or by what only such a kernel does;
-    /// `None` where neither is known.
+    /// Returns true if a configuration option is on, by the configuration or by the kernel's behaviour; `None` if
+    /// neither is known.
     pub fn has(&self, option: &str) -> Option<bool> {
         let configured = self.config.as_ref().map(|(_, config)| config.is_enabled(option));
         match option {
@@ -232,7 +232,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Says if the kernel's log has a parameter in its list of unknown ones.
+    /// Returns true if the kernel's log lists a parameter as unknown.
     pub(crate) fn lists_as_unknown(&self, name: &str) -> bool {
         let is = |word: &str| word.trim_matches(['"', ',', '.']).split('=').next() == Some(name);
         self.unknown_parameters().is_some_and(|line| line.split(' ').any(is))
@@ -240,7 +240,7 @@ impl<'a> Machine<'a> {
 
     /// The log's line about parameters that the kernel does not know (`init/main.c: print_unknown_bootoptions`).
     pub(crate) fn unknown_parameters(&self) -> Option<&'a str> {
-        // 5.14 says it in other words.
+        // 5.14 words it differently.
         ["Unknown kernel command line parameters", "Unknown command line parameters"]
             .into_iter()
             .find_map(|text| self.logged(text).next())
@@ -280,34 +280,34 @@ impl<'a> Machine<'a> {
         log.lines().filter(move |line| line.contains(text)).map(plain)
     }
 
-    /// Whether a task of this name runs.
+    /// Returns the running task with this name.
     pub fn runs(&self, name: &str) -> Option<&Task> {
         self.tasks.iter().find(|task| task.name == name && !task.kernel)
     }
 
-    /// Whether it runs under a hypervisor (x86: CPUID leaf 1, ECX bit 31).
+    /// Returns true if it runs under a hypervisor (x86: CPUID leaf 1, ECX bit 31).
     pub fn is_guest(&self) -> bool {
         self.cpu_flag("hypervisor")
     }
 
-    /// Whether `/proc/cpuinfo` lists a flag.
+    /// Returns true if `/proc/cpuinfo` lists a flag.
     pub fn cpu_flag(&self, flag: &str) -> bool {
         let flags = self.text(CPUINFO).unwrap_or_default().lines().find(|line| line.starts_with("flags"));
         flags.is_some_and(|line| line.split_ascii_whitespace().any(|word| word == flag))
     }
 
-    /// The maker of its processors, on x86.
+    /// The vendor of its processors, on x86.
     pub fn vendor(&self) -> Option<&'a str> {
         let line = self.text(CPUINFO)?.lines().find(|line| line.starts_with("vendor_id"))?;
         line.split_once(':').map(|(_, vendor)| vendor.trim())
     }
 
-    /// Whether the kernel is at least this.
+    /// Returns true if the kernel has at least this version.
     pub fn since(&self, major: u32, minor: u32) -> bool {
         (self.kernel.major, self.kernel.minor) >= (major, minor)
     }
 
-    /// Where IRQ, task or work may go: for a command that moves something away.
+    /// The CPUs to which a command may move an IRQ, a task or work.
     pub fn elsewhere(&self) -> String {
         self.housekeeping().to_string()
     }

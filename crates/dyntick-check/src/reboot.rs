@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One command line for all findings together: what each of them says alone loses what another says.
+//! One command line for all findings together, since a fix for one finding alone may undo another.
 
 use crate::finding::{Finding, Severity};
 use crate::machine::Machine;
@@ -9,23 +9,22 @@ use dyntick_model::{CommandLine, CpuList, Fix, parameters};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What to boot with, so that everything is fixed that a parameter fixes.
+/// The change of the command line that fixes everything that a parameter can fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reboot {
-    /// Parameters, each in place of all of its name.
+    /// The parameters to set, each replacing all others of its name.
     pub with: Vec<String>,
-    /// Parameters of the line that are to go, as they are written.
+    /// The parameters to remove, as the line spells them.
     pub without: Vec<String>,
-    /// The line that comes of it.
+    /// The resulting line.
     pub line: String,
 }
 
 impl Reboot {
-    /// From the findings that are a warning or worse and are best fixed by a parameter; none where there is no
-    /// such finding, nothing to change, or all together would leave no CPU for everything else: each finding
-    /// says then what it needs, and which of them holds is for the owner to decide. What the machine would
-    /// lack that is booted so is part of it: a CPU is judged by what it is set aside from, by load balancing
-    /// once its tick may stop.
+    /// Composes one line from the warnings and errors that are best fixed by a parameter. `None` if there are none,
+    /// there is nothing to change, or all together would leave no CPU for everything else: each finding then shows
+    /// its own parameter, and the choice is the owner's. The findings that the machine would have after that boot
+    /// count too: a CPU is judged by its isolation, and by load balancing once its tick may stop.
     pub(crate) fn of(machine: &Machine<'_>, findings: &[Finding]) -> Option<Self> {
         let mut asked = Asked::default();
         asked.add(machine, findings);
@@ -51,16 +50,16 @@ impl Reboot {
     }
 }
 
-/// No line needed more than two.
+/// The limit of rounds; no line has needed more than two.
 const ROUNDS: usize = 4;
 
-/// What findings ask to boot with.
+/// The parameters that findings ask for.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Asked {
     whole: Composed,
-    /// What is to be composed, where anything of it is asked for.
+    /// The isolation to compose, if any is asked for.
     wanted: Option<Wanted>,
-    /// Whether the tick is to stand in `nohz_full=`.
+    /// True if the tick belongs in `nohz_full=`.
     full: bool,
 }
 
@@ -70,13 +69,12 @@ impl Asked {
             match fix {
                 Fix::Boot(text) => {
                     for word in text.split(' ') {
-                        match is_composed(name(word)) {
-                            true => {
-                                self.full |= name(word) == "nohz_full";
-                                let sum = self.wanted.take().unwrap_or_default();
-                                self.wanted = Some(sum.and(&asked(machine, word)));
-                            }
-                            false => add(&mut self.whole.with, word),
+                        if is_composed(name(word)) {
+                            self.full |= name(word) == "nohz_full";
+                            let sum = self.wanted.take().unwrap_or_default();
+                            self.wanted = Some(sum.and(&asked(machine, word)));
+                        } else {
+                            add(&mut self.whole.with, word)
                         }
                     }
                 }
@@ -86,42 +84,49 @@ impl Asked {
         }
     }
 
-    /// Together with what the machine was booted with; none where no CPU would be left for everything else.
+    /// Composes them with the current line; `None` if no CPU would be left for everything else.
     fn composed(&self, machine: &Machine<'_>) -> Option<Composed> {
         let mut whole = self.whole.clone();
-        let compose = |wanted: &Wanted| match self.full {
-            true => machine.composed_apart(wanted),
-            false => machine.composed(wanted),
-        };
         if let Some(wanted) = &self.wanted {
-            let composed = compose(wanted).ok()?;
-            composed.with.iter().for_each(|word| add(&mut whole.with, word));
-            composed.without.iter().for_each(|word| add(&mut whole.without, word));
+            let composed = if self.full { machine.composed_apart(wanted) } else { machine.composed(wanted) };
+            let composed = composed.ok()?;
+            for word in &composed.with {
+                add(&mut whole.with, word);
+            }
+            for word in &composed.without {
+                add(&mut whole.without, word);
+            }
         }
         Some(whole)
     }
 }
 
-/// Whether a parameter is the best that fixes it, and is known to the letter. One that isolates other CPUs in the place
-/// of those that are is for the owner to decide, and is reported by itself.
+/// Returns true if a known parameter is the best fix. A parameter that would isolate other CPUs than the present ones
+/// is the owner's decision, and is reported by itself.
 fn by_boot(finding: &Finding) -> bool {
     if finding.rule == rules::IN_PLACE {
         return false;
     }
-    // Some say in words what a parameter may be.
-    let is_parameter = |word: &str| match word.split_once('=') {
-        Some((name, value)) => !name.is_empty() && !value.is_empty() && !word.contains("LIST"),
-        None => parameters::known(word).is_some(),
-    };
-    let whole = |fix: &Fix| match fix {
-        Fix::Boot(text) => text.split(' ').all(is_parameter),
-        _ => true,
-    };
     let first = matches!(finding.fixes.first(), Some(Fix::Boot(_) | Fix::Unboot(_)));
-    first && finding.severity >= Severity::Warning && finding.fixes.iter().all(whole)
+    first && finding.severity >= Severity::Warning && finding.fixes.iter().all(is_complete)
 }
 
-/// What one parameter about isolation asks for.
+/// Returns false for a fix that describes a parameter in words.
+fn is_complete(fix: &Fix) -> bool {
+    match fix {
+        Fix::Boot(text) => text.split(' ').all(is_parameter),
+        _ => true,
+    }
+}
+
+fn is_parameter(word: &str) -> bool {
+    match word.split_once('=') {
+        Some((name, value)) => !name.is_empty() && !value.is_empty() && !word.contains("LIST"),
+        None => parameters::known(word).is_some(),
+    }
+}
+
+/// The isolation that one parameter asks for.
 fn asked(machine: &Machine<'_>, word: &str) -> Wanted {
     let line = CommandLine::parse(word);
     let left = line.cpus("irqaffinity", machine.possible).and_then(Result::ok);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! All findings about one machine.
+//! The findings about one machine.
 
 use crate::finding::{Finding, Severity};
 use crate::machine::Machine;
@@ -12,25 +12,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Files that could not be read, and the rules that could not be judged for it.
+/// The files that could not be read, and the rules that could not be judged without them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unread {
     /// The path, or the pattern of paths.
     pub file: String,
-    /// Why.
+    /// The reason why they could not be read.
     pub reason: String,
-    /// What a reader needs for it.
+    /// The right or mount that a reader needs.
     pub needs: &'static str,
     /// The rules that read it.
     pub rules: Vec<&'static str>,
 }
 
-/// What was found on one machine.
+/// The result of a check of one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Report {
     /// `uname -r`.
     pub kernel: String,
-    /// The CPUs that run.
+    /// The online CPUs.
     pub online: CpuList,
     /// The CPUs with adaptive ticks.
     pub nohz_full: CpuList,
@@ -38,13 +38,13 @@ pub struct Report {
     pub isolated: CpuList,
     /// The CPUs that were judged.
     pub judged: CpuList,
-    /// Whether the user named them.
+    /// True if the user named them.
     pub named: bool,
-    /// The worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// What to boot with for all of them together, notes left out.
+    /// The command line that fixes all of them together, notes left out.
     pub reboot: Option<Reboot>,
-    /// What could not be judged.
+    /// The files that could not be read.
     pub unread: Vec<Unread>,
 }
 
@@ -52,7 +52,7 @@ impl Report {
     /// Applies every rule.
     pub fn of(machine: &Machine<'_>, files: &Snapshot) -> Self {
         let mut findings: Vec<Finding> = rules::all().iter().flat_map(|rule| (rule.find)(machine)).collect();
-        // Stable: within a severity the order of the rules remains.
+        // Stable: within a severity the order of the rules is kept.
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         Self {
             kernel: machine.kernel.release.clone(),
@@ -67,18 +67,18 @@ impl Report {
         }
     }
 
-    /// How many findings have this severity.
+    /// The number of findings with this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
-    /// The worst severity, where there is a finding.
+    /// The worst severity, if there is a finding.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 }
 
-/// Debugfs that is not mounted looks like a kernel without the file.
+/// Reports debugfs if it is not mounted, which looks like a kernel without the file.
 fn unmounted(machine: &Machine<'_>, files: &Snapshot) -> Option<Unread> {
     let there = files.iter().any(|(path, _)| matcher(FAIR_SERVER)(path));
     let expected = machine.since(6, 12) && !machine.of_target(&machine.nohz_full).is_empty();
@@ -90,7 +90,7 @@ fn unmounted(machine: &Machine<'_>, files: &Snapshot) -> Option<Unread> {
     })
 }
 
-/// So many files of one kind are named; a bundle may name any number.
+/// The limit of names of one kind; a bundle may contain any number.
 const MOST_OF_A_KIND: usize = 20;
 
 fn unread(files: &Snapshot) -> Vec<Unread> {
@@ -98,7 +98,7 @@ fn unread(files: &Snapshot) -> Vec<Unread> {
     for (path, content) in files.unread() {
         let Some(source) = SOURCES.iter().find(|source| matcher(source.pattern)(path)) else { continue };
         let kind = kinds.entry(source.pattern).or_default();
-        // A right helps only where one is missing.
+        // A privilege helps only if permission was denied.
         let (reason, needs) = match content {
             Content::Failed(reason) => (reason.as_str(), ""),
             _ => ("permission denied", source.needs),

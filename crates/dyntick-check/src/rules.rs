@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is looked for: one file per rule.
+//! The rules, one file each.
 //!
-//! To add one, write its file beside the others and name it in the list below. What it reads must be
-//! among the sources, and what it says must hold for each kernel that it says it of: read the source.
+//! To add one, write its file next to the others and add it to the list below. Its files must be among the sources, and
+//! its claims must hold for each kernel that it names: read the kernel's source.
 
 use crate::finding::{Evidence, Finding, Severity};
 use crate::machine::{Machine, said};
@@ -12,16 +12,16 @@ use dyntick_model::boot::{self, Wanted};
 use dyntick_model::parameters::boolean;
 use dyntick_model::{CommandLine, CpuList, Fix, Isolation, Outcome, text};
 
-/// One thing that is looked for.
+/// One rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its name, for `--json`, SARIF and the book.
+    /// The id, for `--json`, SARIF and the book.
     pub id: &'static str,
-    /// What it looks for, in one sentence without a full stop.
+    /// The problem that it looks for, in one sentence without a full stop.
     pub title: &'static str,
-    /// The worst that it can be.
+    /// The worst severity that it reports.
     pub severity: Severity,
-    /// The files that it judges by.
+    /// The files that it reads.
     pub reads: &'static [&'static str],
     /// The kernel's file and function behind it, or other public material.
     pub source: &'static str,
@@ -43,7 +43,7 @@ impl Rule {
         }
     }
 
-    /// A finding that names things, of which there may be many: `say` is given how many names there is room for.
+    /// Makes a finding that lists names; `say` gets the number of names that fit.
     fn naming(&self, severity: Severity, say: impl Fn(usize) -> String) -> Finding {
         const SHORT: usize = 4;
         Finding { full_message: say(usize::MAX), ..self.finding(severity, say(SHORT)) }
@@ -62,18 +62,18 @@ impl Rule {
     }
 }
 
-/// Nothing is missing: for what becomes valid when it is written anew.
+/// Requests nothing more, to have present parameters rewritten validly.
 fn nothing() -> Wanted {
     Wanted::default()
 }
 
-/// Without the boot CPU, which keeps its tick whatever is asked (`tick_nohz_init`).
+/// The tick, without that of the boot CPU, which is always kept (`tick_nohz_init`).
 fn tick(cpus: &CpuList) -> Wanted {
     Wanted { tick: cpus.difference(&CpuList::first(1)), ..nothing() }
 }
 
-/// Out of load balancing, with what such a CPU then still lacks: its callbacks are its own, if no tick
-/// goes with it.
+/// The removal from load balancing, and whatever such a CPU still lacks then: its callbacks, if it keeps
+/// its tick.
 fn domain(machine: &Machine<'_>, cpus: &CpuList) -> Wanted {
     let own = cpus.difference(&callbacks_not_offloaded::offloaded(machine));
     let kept = if machine.has("RCU_NOCB_CPU") == Some(false) { CpuList::default() } else { own };
@@ -88,12 +88,12 @@ fn callbacks(cpus: &CpuList) -> Wanted {
     Wanted { callbacks: cpus.clone(), ..nothing() }
 }
 
-/// Off all CPUs that are judged.
+/// The removal of interrupts from all judged CPUs.
 fn interrupts(machine: &Machine<'_>) -> Wanted {
     Wanted { interrupts: machine.target.clone(), ..nothing() }
 }
 
-/// What a parameter would ask for if it were written so.
+/// The isolation that a parameter would ask for if it were written this way.
 pub(crate) fn asks(machine: &Machine<'_>, parameter: &str) -> Wanted {
     let line = CommandLine::parse(parameter);
     let asked: Isolation = machine.replayed(&line);
@@ -102,32 +102,33 @@ pub(crate) fn asks(machine: &Machine<'_>, parameter: &str) -> Wanted {
     tick(&asked.tick).and(&managed_irq(&asked.managed_irq)).and(&more)
 }
 
-/// `CPU 3`, `CPUs 2-3`.
+/// Formats as `CPU 3`, `CPUs 2-3`.
 fn cpus(list: &CpuList) -> String {
     format!("CPU{} {list}", if list.len() == 1 { "" } else { "s" })
 }
 
-/// `CPU 3 is`, `CPUs 2-3 are`.
+/// Formats as `CPU 3 is`, `CPUs 2-3 are`.
 fn cpus_are(list: &CpuList) -> String {
     format!("{} {}", cpus(list), if list.len() == 1 { "is" } else { "are" })
 }
 
-/// With a command that moves something to the CPUs that are left for it, where there are any.
+/// Adds a command that moves something to the remaining CPUs, if there are any.
 fn moved(finding: Finding, machine: &Machine<'_>, command: impl FnOnce(&CpuList) -> String) -> Finding {
     let rest = machine.housekeeping();
-    match rest.is_empty() {
-        true => finding.advice("leave at least one CPU out, for housekeeping"),
-        false => finding.command(command(&rest)),
+    if rest.is_empty() {
+        finding.advice("leave at least one CPU out, for housekeeping")
+    } else {
+        finding.command(command(&rest))
     }
 }
 
-/// A fix for what no guest has, so that nobody has seen it work here: firmware, devices, counters and
-/// registers of real machines.
+/// Marks a fix that no guest can prove: firmware, devices, counters and registers exist only on real
+/// machines.
 fn untried(fix: impl std::fmt::Display) -> String {
     format!("{fix} (not tried here: no guest has it)")
 }
 
-/// `kswapd0, ksmd and 3 more`.
+/// Formats as `kswapd0, ksmd and 3 more`.
 fn names<'a>(all: impl Iterator<Item = &'a str>, shown: usize) -> String {
     let mut all: Vec<&str> = all.collect();
     all.sort_unstable();
@@ -135,7 +136,7 @@ fn names<'a>(all: impl Iterator<Item = &'a str>, shown: usize) -> String {
     in_order(all, shown)
 }
 
-/// The same of names that are in order.
+/// Does the same for names that are already sorted.
 fn in_order(mut all: Vec<&str>, shown: usize) -> String {
     let more = all.len().saturating_sub(shown);
     all.truncate(shown);
@@ -150,7 +151,7 @@ macro_rules! rules {
     };
 }
 
-// In the order in which findings of one severity are shown: what decides most stands first.
+// In the order in which findings of one severity are shown: the most important first.
 rules! {
     refused_parameter,
     empty_list,
@@ -242,7 +243,7 @@ rules! {
 /// The rule whose parameters isolate other CPUs than the line does.
 pub(crate) const IN_PLACE: &str = "smt-sibling";
 
-/// All rules.
+/// Returns all rules.
 pub fn all() -> &'static [&'static Rule] {
     RULES
 }

@@ -1,65 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may stand in a command that root is to run. Names that a machine's users choose, of tasks,
-//! control groups, parameters, must neither end a comment nor become words of a command (invariant 6).
+//! Safe words for commands that root is to run. Users of a machine choose the names of tasks, control groups and
+//! parameters; these must neither end a comment nor become words of a command (invariant 6).
 
 use dyntick_model::text::clean;
 use std::path::Path;
 
-/// Why a text may not stand in a command.
+/// The reason why a text is not safe in a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShellError {
-    /// Quotes hold a control character together, but whoever reads the command does not see it.
+    /// Quotes would keep a control character together, but the reader of the command would not see it.
     #[error("it contains a control character")]
     Control,
-    /// The path of another file than it seems.
+    /// The path names another file than it seems to.
     #[error("it is not a plain path: it contains '.', '..' or an empty name")]
     Path,
 }
 
-/// Characters that no POSIX shell gives a meaning within a word.
+/// The characters without a meaning within a word of any POSIX shell.
 const PLAIN: &str = "_/.,:@%+-";
 
-/// A text as one word of a command; as it is where no character of it means anything to a shell.
+/// Quotes a text as one word of a command; unchanged if no character of it is special to a shell.
 ///
 /// # Errors
-/// Control characters, and those that change the direction of the text around them.
+/// For control characters, and characters that change the direction of the text around them.
 pub fn quoted(text: &str) -> Result<String, ShellError> {
     if text.contains('\n') || clean(text) != text {
         return Err(ShellError::Control);
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => Ok(text.to_owned()),
-        // A quote ends the quotes, stands for itself behind a backslash, and begins them again.
-        false => Ok(format!("'{}'", text.replace('\'', r"'\''"))),
+    if !text.is_empty() && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        // A quote ends the quotes, is itself escaped by a backslash, and begins them again.
+        Ok(format!("'{}'", text.replace('\'', r"'\''")))
     }
 }
 
-/// A file that somebody named, as an argument of a command that takes options too.
+/// Quotes a file that a user named, as an argument of a command that also takes options.
 ///
 /// # Errors
-/// As [`quoted`].
+/// The same as for [`quoted`].
 pub fn file(path: &Path) -> Result<String, ShellError> {
     let text = path.to_str().ok_or(ShellError::Control)?;
-    match text.starts_with('-') {
-        true => quoted(&format!("./{text}")),
-        false => quoted(text),
-    }
+    if text.starts_with('-') { quoted(&format!("./{text}")) } else { quoted(text) }
 }
 
-/// An absolute path as one word of a command.
+/// Quotes an absolute path as one word of a command.
 ///
 /// # Errors
-/// As [`quoted`], and a path with `.`, `..` or nothing between its slashes.
+/// The same as for [`quoted`], and for a path with `.`, `..` or nothing between its slashes.
 pub fn path(path: &str) -> Result<String, ShellError> {
     let names = path.strip_prefix('/').ok_or(ShellError::Path)?;
-    match names.split('/').any(|name| ["", ".", ".."].contains(&name)) {
-        true => Err(ShellError::Path),
-        false => quoted(path),
+    if names.split('/').any(|name| ["", ".", ".."].contains(&name)) {
+        Err(ShellError::Path)
+    } else {
+        quoted(path)
     }
 }
 
-/// A text as comments: whatever it holds, each of its lines is one.
+/// Turns a text into comments: each of its lines becomes one, whatever it contains.
 pub fn comment(text: &str) -> String {
     clean(text).split('\n').map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
 }
@@ -70,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_word_is_quoted_where_it_must_be() {
+    fn word_is_quoted_if_needed() {
         assert_eq!(quoted("/sys/fs/cgroup/quiet").as_deref(), Ok("/sys/fs/cgroup/quiet"));
         assert_eq!(quoted("a;touch ${HOME}PW2;b").as_deref(), Ok("'a;touch ${HOME}PW2;b'"));
         assert_eq!(quoted("it's").as_deref(), Ok(r"'it'\''s'"));
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_of_one_place() {
+    fn path_with_dots_or_empty_names_is_refused() {
         assert_eq!(path("/sys/fs/cgroup/a b/x").as_deref(), Ok("'/sys/fs/cgroup/a b/x'"));
         for text in ["/sys/fs/cgroup/../../etc/x", "/a/./b", "/a//b", "a", "/a/", ""] {
             assert_eq!(path(text), Err(ShellError::Path), "{text:?}");
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_of_a_comment_is_one() {
+    fn comment_marks_each_of_its_lines() {
         assert_eq!(comment("a\nid>/own\n#"), "# a\n# id>/own\n# #\n");
         assert_eq!(comment("a\rid"), "# a\u{fffd}id\n");
         assert_eq!(comment(""), "#\n");
@@ -99,9 +98,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
-        /// The shell itself gives the text back as one argument.
+        /// The shell itself returns the text as one argument.
         #[test]
-        fn a_shell_reads_back_what_was_quoted(text in r#"[ -~µ]{0,40}"#) {
+        fn shell_reads_back_a_quoted_text(text in r#"[ -~µ]{0,40}"#) {
             let word = quoted(&text).unwrap();
             let output = std::process::Command::new("sh")
                 .args(["-c", &format!("set -- {word}; printf '%s|' \"$#\" \"$@\"")])
@@ -111,7 +110,7 @@ mod tests {
         }
 
         #[test]
-        fn a_comment_is_nothing_else(text in "(\\PC|[\\n\\r\\t\\x1b#;$`]){0,40}") {
+        fn comment_is_nothing_else(text in "(\\PC|[\\n\\r\\t\\x1b#;$`]){0,40}") {
             prop_assert!(comment(&text).lines().all(|line| line.starts_with('#')));
         }
     }

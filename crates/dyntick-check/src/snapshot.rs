@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was read of a machine: files by their path.
+//! The files that were read of a machine, by their path.
 
 use glob::{MatchOptions, Pattern};
 use std::collections::BTreeMap;
 
-/// What reading a file gave.
+/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Its text.
     Text(String),
-    /// The reader may not read it. Under a pattern of paths: at least one of its files.
+    /// Permission was denied. For a pattern of paths: for at least one of its files.
     Denied,
     /// It could not be read for another reason.
     Failed(String),
 }
 
-/// The files of one machine, at one moment. A file that does not exist is not in it.
+/// The files of one machine at one moment. A file that does not exist is not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot(BTreeMap<String, Content>);
 
@@ -33,12 +33,12 @@ impl Snapshot {
         }
     }
 
-    /// Everything, by path.
+    /// The complete content, by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Content)> {
         self.0.iter().map(|(path, content)| (path.as_str(), content))
     }
 
-    /// The files whose path matches a pattern, in which `*` stands for any part of one name.
+    /// The files whose path matches a pattern, in which `*` matches any part of one name.
     pub fn matching<'a>(&'a self, pattern: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let fixed = pattern.split_once('*').map_or(pattern, |(before, _)| before);
         let matches = matcher(pattern);
@@ -52,13 +52,13 @@ impl Snapshot {
             })
     }
 
-    /// The paths and patterns that were there and could not be read.
+    /// The paths and patterns that existed and could not be read.
     pub fn unread(&self) -> impl Iterator<Item = (&str, &Content)> {
         self.iter().filter(|(_, content)| !matches!(content, Content::Text(_)))
     }
 }
 
-/// Whether a path, or a pattern that is noted as unreadable, belongs to a pattern.
+/// Matches the paths, and the patterns noted as unreadable, that belong to a pattern.
 pub(crate) fn matcher(pattern: &str) -> impl Fn(&str) -> bool + '_ {
     let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
     let compiled = Pattern::new(pattern).ok();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_is_part_of_one_name() {
+    fn star_matches_part_of_one_name() {
         let mut files = Snapshot::default();
         for path in ["/proc/irq/1/x", "/proc/irq/12/x", "/proc/irq/1/2/x", "/proc/irqs"] {
             files.insert(path, Content::Text(path.to_owned()));

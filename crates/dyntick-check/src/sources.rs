@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The files that the rules need: what a reader has to read, and all that a support bundle holds.
+//! The files that the rules read: the input of a check, and the content of a support bundle.
 
-/// How a file is read.
+/// The form in which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// Its text.
+    /// The text.
     Text,
-    /// The text that is compressed in it by gzip.
+    /// The text, decompressed by gzip.
     Gzip,
-    /// The kernel's command line. The words behind `--`, which are for the first program, stay out of bundles.
+    /// The kernel's command line. Bundles leave out the words after `--`, which are for init.
     CommandLine,
-    /// The number, the flags and the date of the kernel's build, without who built it where.
+    /// The number, the flags and the date of the kernel's build, without the builder and the host.
     Build,
-    /// Of several kernels' configurations the one of the running kernel; the others are left out.
+    /// The configuration of the running kernel, out of several kernels' configurations.
     OwnConfig,
     /// A native 32-bit number, written in decimal.
     Number,
-    /// The lines that begin with one of these words, each once; all else is left out.
+    /// The lines that begin with one of these words, each once, and no others.
     Lines(&'static [&'static str]),
-    /// The lines in which one of these texts occurs; all else is left out.
+    /// The lines that contain one of these texts, and no others.
     Mentions(&'static [&'static str]),
-    /// A folder of links: the targets that are among these, one a line; all else is left out.
+    /// A folder of links: the targets among these, one per line, and no others.
     Links(&'static [&'static str]),
-    /// The state of a control group's partition with its CPUs; groups that are none are left out.
+    /// The state of a control group's partition with its CPUs; groups without a partition are left out.
     Partition,
 }
 
-/// A pattern of paths, and how to read what matches it.
+/// A pattern of paths, and the form of the files that match it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// The paths; `*` stands for any part of one name.
+    /// The paths; `*` matches any part of one name.
     pub pattern: &'static str,
-    /// How they are read.
+    /// The form of the files.
     pub read: Read,
-    /// What a reader without root needs for it; empty where anybody may read it.
+    /// The privilege that a reader needs; empty if every user may read it.
     pub needs: &'static str,
-    /// Only kernels older than this are asked; `None` for all. Reading must change nothing.
+    /// The version below which a kernel's file is read; `None` for all. Reading must change nothing.
     pub before: Option<(u32, u32)>,
 }
 
-/// A file of each control group below a folder, a pattern a level.
+/// Expands to a file of each control group below a folder, one pattern per level.
 macro_rules! levels {
     ($folder:literal, $file:literal) => {
         [
@@ -53,7 +53,7 @@ macro_rules! levels {
     };
 }
 
-/// A file of each cpuset of control groups v1.
+/// Expands to a file of each cpuset of control groups v1.
 macro_rules! cpusets {
     ($file:literal) => {
         [
@@ -73,13 +73,13 @@ macro_rules! cpusets {
 pub(crate) const CMDLINE: &str = "/proc/cmdline";
 /// `uname -r`.
 pub const RELEASE: &str = "/proc/sys/kernel/osrelease";
-/// The build's number, its flags and its date: the kernel that runs, whatever its configuration is.
+/// The number, flags and date of the running kernel's build, whatever its configuration.
 pub(crate) const VERSION: &str = "/proc/version";
-/// A file of the patches for real time, there on PREEMPT_RT only.
+/// A file of the real-time patches, present on PREEMPT_RT only.
 pub(crate) const REALTIME: &str = "/sys/kernel/realtime";
 pub(crate) const CONFIG_GZ: &str = "/proc/config.gz";
 pub(crate) const BOOT_CONFIG: &str = "/boot/config-*";
-/// Where Fedora has it, and Debian from 7.2 on.
+/// The configuration's path in Fedora, and in Debian since 7.2.
 pub(crate) const MODULES_CONFIG: &str = "/usr/lib/modules/*/config";
 pub(crate) const KERNEL_LOG: &str = "/dev/kmsg";
 pub(crate) const CPUINFO: &str = "/proc/cpuinfo";
@@ -122,10 +122,10 @@ pub(crate) const TASK_FILES: &str = "/proc/*/fd";
 pub(crate) const TASK_CGROUP: &str = "/proc/*/cgroup";
 pub(crate) const TASK_LIMITS: &str = "/proc/*/limits";
 pub(crate) const CPU_MAX: [&str; 6] = levels!("/sys/fs/cgroup", "cpu.max");
-/// Files of control groups v1, whose controllers name the folder; most distributions have both in one.
+/// The quota files of control groups v1, whose controllers name the folder; most distributions mount both in one.
 pub(crate) const CPU_QUOTA: [&str; 6] = levels!("/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us");
 pub(crate) const CPU_QUOTA_ALONE: [&str; 6] = levels!("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us");
-/// Cpusets of control groups v1: the root's, then three levels. Mounted by itself its files may be without a prefix.
+/// The cpusets of control groups v1: the root's, then three levels. If mounted alone, their files may have no prefix.
 pub(crate) const BALANCE_ROOT: [&str; 3] = [
     "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
     "/dev/cpuset/cpuset.sched_load_balance",
@@ -135,7 +135,7 @@ pub(crate) const BALANCE: [&str; 9] = cpusets!("sched_load_balance");
 pub(crate) const CPUSET_CPUS: [&str; 9] = cpusets!("cpus");
 pub(crate) const SCHED_EXT: &str = "/sys/kernel/sched_ext/state";
 pub(crate) const SCHED_EXT_OPS: &str = "/sys/kernel/sched_ext/root/ops";
-/// If it has all normal tasks, and not only those that ask for it.
+/// Set if a BPF scheduler has all normal tasks, and not only those that ask for it.
 pub(crate) const SCHED_EXT_ALL: &str = "/sys/kernel/sched_ext/switch_all";
 pub(crate) const COUNTER_CPUS: &str = "/sys/bus/event_source/devices/*/cpumask";
 pub(crate) const RPS_CPUS: &str = "/sys/class/net/*/queues/*/rps_cpus";
@@ -161,10 +161,10 @@ pub(crate) const UNCORE_MAX: &str = "/sys/devices/system/cpu/intel_uncore_freque
 pub(crate) const NO_TURBO: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 pub(crate) const BOOST: &str = "/sys/devices/system/cpu/cpufreq/boost";
 pub(crate) const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server/cpu*/runtime";
-/// That of the tasks of a BPF scheduler, since 7.0.
+/// The deadline server of a BPF scheduler's tasks, since 7.0.
 pub(crate) const EXT_SERVER: &str = "/sys/kernel/debug/sched/ext_server/cpu*/runtime";
 pub(crate) const MCE_INTERVAL: &str = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
-/// If all grace periods are expedited, and if none is; the second one wins.
+/// Set if all grace periods are expedited; `rcu_normal` (none is) takes precedence.
 pub(crate) const RCU_EXPEDITED: &str = "/sys/kernel/rcu_expedited";
 pub(crate) const RCU_NORMAL: &str = "/sys/kernel/rcu_normal";
 pub(crate) const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -176,15 +176,15 @@ pub(crate) const MAIN_TRACING_ON: &str = "/sys/kernel/tracing/tracing_on";
 pub(crate) const MAIN_EVENTS: &str = "/sys/kernel/tracing/events/enable";
 pub(crate) const MAIN_TRACER: &str = "/sys/kernel/tracing/current_tracer";
 pub(crate) const KPROBES: &str = "/sys/kernel/tracing/kprobe_events";
-/// What its service gives irqbalance: Debian's file, and that of Red Hat and others.
+/// The environment of irqbalance's service: Debian's file, and that of Red Hat and others.
 pub(crate) const IRQBALANCE: &str = "/etc/default/irqbalance";
 pub(crate) const IRQBALANCE_RH: &str = "/etc/sysconfig/irqbalance";
 pub(crate) const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
 
-/// What the kernel says about parameters that it refuses, and about the clock.
+/// The kernel's messages about parameters that it refuses, and about the clock.
 const LOG_TEXTS: &[&str] = &[
     "Unknown kernel command line parameters",
-    // 5.14 alone.
+    // 5.14 only.
     "Unknown command line parameters",
     "nohz unsupported",
     "sched_ext: ",
@@ -203,7 +203,7 @@ const LOG_TEXTS: &[&str] = &[
     "sched_clock: Marking unstable",
 ];
 
-/// How irqbalance is told which CPUs to spare.
+/// The variables that name the CPUs for irqbalance to spare.
 const BANNED: &[&str] = &["IRQBALANCE_BANNED_CPU"];
 
 /// The group of control groups v2, and that of the controller `cpu` of v1.
@@ -219,27 +219,27 @@ const fn as_root(pattern: &'static str, read: Read, needs: &'static str) -> Sour
     Source { pattern, read, needs, before: None }
 }
 
-/// On 6.12.117 (`kernel/sched/rt.c: sched_rt_handler`) already a read of these has the scheduler's domains
-/// rebuilt, loses the account of deadline bandwidth, and from then on a fair server cannot be changed.
+/// The files that may be read only until 6.12. On 6.12.117 (`kernel/sched/rt.c: sched_rt_handler`) even a read rebuilds
+/// the scheduling domains and loses the deadline bandwidth account; from then on no fair server can be changed.
 const fn until_6_12(pattern: &'static str) -> Source {
     Source { before: Some((6, 12)), ..text(pattern) }
 }
 
-/// Whether reading a file would change the machine whose kernel this is: whoever looks at a setting leaves these alone.
+/// Returns true if reading a file would change a machine with this kernel: readers of settings skip these files.
 pub fn is_changed_by_reading(path: &str, kernel: (u32, u32)) -> bool {
     SOURCES
         .iter()
         .any(|source| source.pattern == path && source.before.is_some_and(|before| kernel >= before))
 }
 
-/// All files that any rule reads.
+/// The files that any rule reads.
 pub const SOURCES: &[Source] = &[
     Source { pattern: CMDLINE, read: Read::CommandLine, needs: "", before: None },
     text(RELEASE),
     Source { pattern: VERSION, read: Read::Build, needs: "", before: None },
     text(REALTIME),
     Source { pattern: CONFIG_GZ, read: Read::Gzip, needs: "", before: None },
-    // Root's alone on some distributions.
+    // Readable by root alone on some distributions.
     as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
     as_root(MODULES_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
     as_root(KERNEL_LOG, Read::Mentions(LOG_TEXTS), "root, or CAP_SYSLOG"),

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a guest has shown to work. The table is that of the book's page on fixes, which `make test-fixes`
-//! writes; a test holds both together.
+//! The fixes that a guest has shown to work. The table is the same as on the book's page on fixes, which
+//! `make test-fixes` writes; a test compares both.
 
 use Means::{Command, Parameter};
 use dyntick_model::Fix;
 
-/// By what something is fixed.
+/// The means of a fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Means {
-    /// A shell command, of the script or by choice.
+    /// A shell command, in the script or by choice.
     Command,
     /// The kernel's command line.
     Parameter,
 }
 
-/// By which means a guest was fixed of what a rule found. A rule that is not here was not tried: it is for
-/// what no guest has (counters, frequencies and firmware of real machines), or nobody has set a guest up for
-/// it.
+/// The means by which a guest was fixed of each rule's finding. A rule that is not listed was not tried: no guest has
+/// the object of the rule (counters, frequencies and firmware of real machines), or no guest has been set up for it.
 pub const TRIED: &[(&str, &[Means])] = &[
     ("all-cpus-isolated", &[Parameter]),
     ("boot-cpu-isolated", &[Parameter]),
@@ -55,8 +54,8 @@ pub const TRIED: &[(&str, &[Means])] = &[
     ("workqueue-cpumask", &[Command, Parameter]),
 ];
 
-/// Whether a guest has shown that this fixes what the rule found. Nobody can show it of words: they count as
-/// the rule's other fixes.
+/// Returns true if a guest has shown that this fixes the rule's finding. Advice in words cannot be shown: it counts
+/// as the rule's other fixes do.
 pub(crate) fn is_tried(rule: &str, fix: &Fix) -> bool {
     let Some((_, tried)) = TRIED.iter().find(|(id, _)| *id == rule) else { return false };
     match fix {

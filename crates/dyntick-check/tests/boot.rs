@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who boots with what a finding says loses nothing that he had asked for, and gets no other finding.
+//! A boot with the parameters of a finding keeps all requested isolation, and leads to no other finding.
 
 use dyntick_check::{Content, Finding, Machine, Reboot, Report, Severity, Snapshot};
 use dyntick_model::boot::{Composed, is_composed};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 const POSSIBLE: u32 = 8;
 
-/// The kernels that read a line in different ways.
+/// The kernels that read a line differently.
 const RELEASES: [&str; 9] = [
     "3.10.0-1160.el7.x86_64",
     "4.18.0-553.el8.x86_64",
@@ -75,7 +75,7 @@ fn fix(line: &str, named: Option<&str>, rule: &str) -> String {
 }
 
 #[test]
-fn what_is_isolated_already_stays_so() {
+fn isolated_cpus_stay_isolated() {
     let case = |line: &str, rule: &str, expected: &str| assert_eq!(fix(line, None, rule), expected, "{line}");
     let both = "boot with nohz_full=2-5 isolcpus=domain,managed_irq,2-5";
     case("nohz_full=2-5 isolcpus=2-3", "load-balanced", both);
@@ -96,9 +96,9 @@ fn what_is_isolated_already_stays_so() {
     case("isolcpus=2 irqaffinity=0-2", "irqaffinity-overlap", "boot with isolcpus=domain,2 irqaffinity=0-1");
 }
 
-/// A CPU that is not there, in another parameter, has a finding of its own.
+/// An impossible CPU in another parameter has its own finding.
 #[test]
-fn a_misspelt_parameter_takes_no_other_off_the_line() {
+fn misspelt_parameter_removes_no_other_from_the_line() {
     for line in ["nohz_full=9 isolcpu=2", "nohz_full=2 rcu_nocbs=2 isolcpu=2", "nohz_full=9 isolcpu=9"] {
         let findings = findings(line, None);
         let typo = findings.iter().find(|finding| finding.rule == "parameter-typo").unwrap();
@@ -109,7 +109,7 @@ fn a_misspelt_parameter_takes_no_other_off_the_line() {
 }
 
 #[test]
-fn a_cpu_that_is_named_joins_those_that_are_isolated() {
+fn named_cpu_joins_the_isolated_ones() {
     let line = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3";
     assert_eq!(
         fix(line, Some("6"), "not-isolated"),
@@ -117,7 +117,7 @@ fn a_cpu_that_is_named_joins_those_that_are_isolated() {
     );
 }
 
-/// What a finding says to boot with and without, where it is about isolation and complete.
+/// The parameters that a finding adds and removes, if it is about isolation and complete.
 fn composed(finding: &Finding) -> Option<Composed> {
     let mut composed = Composed::default();
     for fix in &finding.fixes {
@@ -134,7 +134,7 @@ fn composed(finding: &Finding) -> Option<Composed> {
     .then_some(composed)
 }
 
-/// What to boot with for all findings together.
+/// The boot line for all findings together.
 fn reboot(line: &CommandLine, named: Option<&str>) -> Option<Reboot> {
     reboot_on(line, named, NEW)
 }
@@ -146,14 +146,14 @@ fn reboot_on(line: &CommandLine, named: Option<&str>, release: &str) -> Option<R
 }
 
 #[test]
-fn what_is_told_in_words_is_no_parameter() {
+fn advice_in_words_is_no_parameter() {
     let line = CommandLine::parse("idle=off nohz_full=2-3 isolcpus=2");
     let reboot = reboot(&line, None).unwrap();
     assert_eq!(reboot.line, "idle=off nohz_full=2-3 isolcpus=domain,managed_irq,2-3", "{reboot:?}");
 }
 
 #[test]
-fn a_value_that_can_mean_one_thing_only_is_that() {
+fn unambiguous_value_is_corrected() {
     let line = |text: &str| reboot(&CommandLine::parse(text), None).map(|reboot| reboot.line);
     assert_eq!(line("nmi_watchdog=off").as_deref(), Some("nmi_watchdog=0"));
     assert_eq!(line("nmi_watchdog=yes quiet").as_deref(), Some("quiet nmi_watchdog=1"));
@@ -163,31 +163,31 @@ fn a_value_that_can_mean_one_thing_only_is_that() {
 }
 
 #[test]
-fn what_comes_of_the_line_is_part_of_it() {
+fn line_fixes_the_findings_that_it_causes() {
     let line = CommandLine::parse("nohz_full=1-9 nohz_full=2-3 isolcpus=managed_irq,2-3");
     let reboot = reboot(&line, None).unwrap();
     assert_eq!(reboot.line, "nohz_full=1-7 isolcpus=domain,managed_irq,1-7", "{reboot:?}");
 }
 
 #[test]
-fn where_all_together_leave_no_cpu_the_owner_decides() {
+fn owner_decides_if_all_together_leave_no_cpu() {
     assert_eq!(reboot(&CommandLine::parse("isolcpus=0 rcu_nocbs=0 isolcpu=1-7"), None), None);
     assert_eq!(reboot(&CommandLine::parse("isolcpus=0 isolcpu=1-6"), Some("7")), None);
     assert!(reboot(&CommandLine::parse("isolcpu=1-6"), Some("7")).is_some());
 }
 
-/// Says if two lists contradict each other: which of them holds is not for a line to decide.
+/// Returns true if two lists contradict each other: the line cannot decide between them.
 fn is_undecided(asked: &Isolation) -> bool {
     asked.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Mismatch)
 }
 
-/// The boot CPU, where it cannot stay isolated: its tick was to stop, or the kernel has one mask for all.
+/// The boot CPU, if it cannot stay isolated: its tick was to stop, or the kernel has one mask for all.
 fn boot_cpu(asked: &Isolation, release: &str) -> CpuList {
     let is_one = Dialect::of(&release.parse().unwrap()).masks() == Masks::One;
     if is_one || asked.tick.contains(0) { CpuList::first(1) } else { CpuList::default() }
 }
 
-/// Two rules tell the same of a CPU, by what the line says.
+/// Two rules report the same about a CPU, depending on the line.
 fn subject(rule: &'static str) -> &'static str {
     if rule == "isolcpus-without-domain" { "load-balanced" } else { rule }
 }
@@ -217,7 +217,7 @@ proptest! {
             if is_undecided(&before) {
                 continue;
             }
-            // The kernel itself takes the boot CPU out of nohz_full, and a finding says so.
+            // The kernel itself takes the boot CPU out of nohz_full, and a finding reports it.
             let tick = before.tick.difference(&CpuList::first(1));
             prop_assert!(tick.is_subset(&after.tick), "{}: {text} -> {fixed}", finding.rule);
             let kept = boot_cpu(&before, release);
@@ -227,7 +227,7 @@ proptest! {
             let once: BTreeSet<&str> = names.iter().copied().collect();
             prop_assert_eq!(names.len(), once.len(), "{} -> {}", text, fixed);
             for finding in findings_on(&fixed.to_string(), named.as_deref(), release) {
-                // A CPU that is isolated only now, or in more ways, is judged only now: what it lacks is shown.
+                // A CPU that is isolated only now, or in more ways, is judged only now: whatever it lacks is shown.
                 let gained = [
                     after.tick.difference(&before.tick),
                     after.domain.difference(&before.domain),
@@ -236,14 +236,14 @@ proptest! {
                 let gained = gained.iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
                 let judged_anew = !finding.cpus.is_empty() && finding.cpus.is_subset(&gained);
                 let lesser = finding.severity < Severity::Error && judged_anew;
-                // A misspelt parameter takes no other off the line.
+                // A misspelt parameter removes no other from the line.
                 let lesser = lesser || finding.rule == "redundant-parameter";
                 prop_assert!(known.contains(subject(finding.rule)) || lesser, "{text} -> {fixed}: {finding:#?}");
             }
         }
     }
 
-    /// The line for all findings together; booted with it, no finding asks for another.
+    /// After a boot with the line for all findings together, no finding asks for another.
     #[test]
     fn the_line_for_all_findings_asks_for_as_much(
         text in line(),
@@ -262,7 +262,7 @@ proptest! {
         let kept = boot_cpu(&before, release);
         prop_assert!(before.domain.difference(&kept).is_subset(&after.domain), "{text} -> {fixed}");
         prop_assert!(before.managed_irq.difference(&kept).is_subset(&after.managed_irq), "{text} -> {fixed}");
-        // Of these the kernel refuses a second one.
+        // The kernel refuses a second one of these.
         let is_followed = |word: &&str| after.outcomes.iter().all(|(ignored, _)| ignored != word);
         let names = fixed.iter().filter(is_followed).filter_map(|word| Some(word.split_once('=')?.0));
         let names: Vec<&str> = names.filter(|name| ["nohz_full", "isolcpus"].contains(name)).collect();

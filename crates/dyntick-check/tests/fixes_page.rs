@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! No fix is forgotten: a guest has shown that it works, as the book's table says, or it says that it was not tried.
+//! Each fix was shown to work by a guest, as the book's table lists it, or is marked as not tried.
 //!
-//! `crates/dyntick/tests/check.rs` fixes them in a guest.
+//! `crates/dyntick/tests/check.rs` applies them in a guest.
 
 use dyntick_check::rules::all;
 use dyntick_check::tried::{Means, TRIED};
@@ -20,12 +20,12 @@ fn shown() -> BTreeSet<(&'static str, Means)> {
 }
 
 #[test]
-fn a_fix_was_shown_to_work_or_says_that_it_was_not_tried() {
+fn each_fix_was_tried_or_is_marked_as_untried() {
     let of_rule = |(rule, means): &(&'static str, &[Means])| {
         means.iter().map(|means| (*rule, *means)).collect::<Vec<_>>()
     };
     let said: BTreeSet<(&str, Means)> = TRIED.iter().flat_map(of_rule).collect();
-    assert_eq!(said, shown(), "what tried.rs says, and what the page shows");
+    assert_eq!(said, shown(), "the table in tried.rs, and the table on the page");
     let known: BTreeSet<&str> = all().iter().map(|rule| rule.id).collect();
-    assert!(said.iter().all(|(rule, _)| known.contains(rule)), "a rule that there is not");
+    assert!(said.iter().all(|(rule, _)| known.contains(rule)), "an unknown rule");
 }

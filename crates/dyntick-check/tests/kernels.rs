@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a rule says depends on the kernel: its version, its configuration, its drivers.
+//! Findings depend on the kernel: its version, its configuration, its drivers.
 
 mod good;
 
 use dyntick_check::{Finding, Machine, Report};
 use good::{files, good};
 
-/// What is found on the good machine with some files written anew, or removed (`-`), and another release.
+/// The findings on the good machine with some files replaced, or removed (`-`), and another release.
 fn on(release: &str, changes: &[(&str, &str)]) -> Vec<Finding> {
     let mut all = files();
     let config = all.remove("/boot/config-6.12.117-test").unwrap();
@@ -38,7 +38,7 @@ const ISOLATED_ALONE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn the_flag_nohz_is_not_nohz_full_before_6_14() {
+fn flag_nohz_is_not_nohz_full_before_6_14() {
     let found = on("6.12.117-test", BY_FLAG);
     let fixes = fixes(one("isolcpus-nohz", &found).unwrap());
     assert_eq!(fixes, ["boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1"]);
@@ -46,7 +46,7 @@ fn the_flag_nohz_is_not_nohz_full_before_6_14() {
 }
 
 #[test]
-fn the_hierarchy_of_timers_leaves_isolated_cpus_out_from_6_19_on() {
+fn timer_hierarchy_excludes_isolated_cpus_since_6_19() {
     let has = |release: &str| one("timers-of-others", &on(release, ISOLATED_ALONE)).is_some();
     assert!(!has("6.8.12-test") && has("6.9.1-test") && has("6.18.3-test") && !has("6.19.1-test"));
     let found = on("6.12.117-test", ISOLATED_ALONE);
@@ -54,9 +54,9 @@ fn the_hierarchy_of_timers_leaves_isolated_cpus_out_from_6_19_on() {
     assert!(fixes[0].starts_with("boot with nohz_full=2-3 isolcpus=domain,managed_irq,2-3"), "{fixes:?}");
 }
 
-/// Partitions count for the shepherd from 6.9 on.
+/// The shepherd considers partitions since 6.9.
 #[test]
-fn vmstat_passes_by_partitions_from_6_9_on() {
+fn vmstat_skips_partitions_since_6_9() {
     let partition = [
         ("/proc/cmdline", "irqaffinity=0-1 rcu_nocbs=2-3"),
         ("/sys/devices/system/cpu/nohz_full", ""),
@@ -66,7 +66,7 @@ fn vmstat_passes_by_partitions_from_6_9_on() {
     assert!(one("vmstat", &on("6.6.30-test", &partition)).is_some());
     assert!(one("vmstat", &on("6.9.1-test", &partition)).is_none());
     assert!(one("vmstat", &on("6.6.30-test", ISOLATED_ALONE)).is_none());
-    // From 7.0 on nohz_full= alone does not count (7.2: include/linux/sched/isolation.h: cpu_is_isolated).
+    // Since 7.0 nohz_full= alone does not count (7.2: include/linux/sched/isolation.h: cpu_is_isolated).
     let tickless =
         [("/proc/cmdline", "nohz_full=2-3 irqaffinity=0-1"), ("/sys/devices/system/cpu/isolated", "")];
     assert!(one("vmstat", &on("6.12.117-test", &tickless)).is_none());
@@ -74,7 +74,7 @@ fn vmstat_passes_by_partitions_from_6_9_on() {
 }
 
 #[test]
-fn the_configuration_is_found_among_the_modules() {
+fn configuration_is_found_among_the_modules() {
     let boot = ("/boot/config-RELEASE", "-");
     assert!(one("kernel-config", &on("7.2.13-test", &[boot])).is_some());
     let modules = ("/usr/lib/modules/RELEASE/config", "CONFIG_NO_HZ_FULL=y");
@@ -101,7 +101,7 @@ fn callbacks_run_in_threads_on_preempt_rt() {
 }
 
 #[test]
-fn the_buddy_detector_needs_no_nmi() {
+fn buddy_detector_needs_no_nmi() {
     let watched = ("/proc/sys/kernel/watchdog_cpumask", "0-3");
     let soft = ("/proc/sys/kernel/soft_watchdog", "0");
     let buddy = ("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_HARDLOCKUP_DETECTOR_BUDDY=y");
@@ -110,11 +110,11 @@ fn the_buddy_detector_needs_no_nmi() {
     };
     assert!(found(&[watched, soft]).unwrap().contains("An NMI"));
     assert!(found(&[watched, soft, buddy]).unwrap().starts_with("A timer interrupt every 4 s"));
-    assert_eq!(found(&[watched, buddy]), None, "soft-watchdog tells of the same timer");
+    assert_eq!(found(&[watched, buddy]), None, "soft-watchdog reports the same timer");
 }
 
 #[test]
-fn the_clocksource_watchdog_calls_from_7_1_on() {
+fn clocksource_watchdog_calls_since_7_1() {
     let effect = |release: &str| {
         let found = on(release, &[("/proc/cpuinfo", "flags : constant_tsc nonstop_tsc")]);
         one("clocksource-watchdog", &found).unwrap().effect.clone()
@@ -124,21 +124,21 @@ fn the_clocksource_watchdog_calls_from_7_1_on() {
 }
 
 #[test]
-fn menu_looks_at_the_next_timer_from_7_1_on() {
+fn menu_looks_at_the_next_timer_since_7_1() {
     let changes = [
         ("/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0"),
         ("/sys/devices/system/cpu/cpuidle/current_governor", "menu"),
         ("/boot/config-RELEASE", "GOODCONFIG\\nCONFIG_CPU_IDLE_GOV_TEO=y"),
     ];
-    let told = |release: &str| one("menu-stopped-tick", &on(release, &changes)).unwrap().clone();
-    assert!(!told("7.0.5-test").effect.contains("two ticks away"));
-    assert!(fixes(&told("7.0.5-test"))[1].contains("teo governor does not help"));
-    assert!(told("7.1.1-test").effect.contains("two ticks away"));
-    assert_eq!(fixes(&told("7.1.1-test")).len(), 1);
+    let reported = |release: &str| one("menu-stopped-tick", &on(release, &changes)).unwrap().clone();
+    assert!(!reported("7.0.5-test").effect.contains("two ticks away"));
+    assert!(fixes(&reported("7.0.5-test"))[1].contains("teo governor does not help"));
+    assert!(reported("7.1.1-test").effect.contains("two ticks away"));
+    assert_eq!(fixes(&reported("7.1.1-test")).len(), 1);
 }
 
 #[test]
-fn a_limit_of_c_states_is_no_number_that_carries_over() {
+fn c_state_limit_of_one_driver_is_not_copied_to_the_other() {
     let found = on(
         "6.12.117-test",
         &[(
@@ -150,7 +150,7 @@ fn a_limit_of_c_states_is_no_number_that_carries_over() {
     assert!(fixes[0].contains("max_cstate=ROW") && !fixes[0].contains("max_cstate=3"), "{fixes:?}");
 }
 
-/// `irqaffinity=` adds the boot CPU by itself.
+/// `irqaffinity=` always includes the boot CPU.
 #[test]
 fn no_parameter_keeps_interrupts_off_the_boot_cpu() {
     let changes = [
@@ -165,16 +165,16 @@ fn no_parameter_keeps_interrupts_off_the_boot_cpu() {
 }
 
 #[test]
-fn unbound_work_is_kept_away_from_boot_on_from_6_6() {
+fn unbound_work_is_kept_away_at_boot_since_6_6() {
     let wide = [("/sys/devices/virtual/workqueue/cpumask", "f")];
-    let told = |release: &str| fixes(one("workqueue-cpumask", &on(release, &wide)).unwrap());
-    assert_eq!(told("6.12.117-test")[1], "boot with workqueue.unbound_cpus=0-1");
-    assert_eq!(told("6.1.192-test").len(), 1);
+    let reported = |release: &str| fixes(one("workqueue-cpumask", &on(release, &wide)).unwrap());
+    assert_eq!(reported("6.12.117-test")[1], "boot with workqueue.unbound_cpus=0-1");
+    assert_eq!(reported("6.1.192-test").len(), 1);
 }
 
 /// In active mode powersave follows the load, by a preference.
 #[test]
-fn a_processor_that_is_told_to_perform_is_let_be() {
+fn performance_preference_is_accepted() {
     let powersave = ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "powersave");
     let preference = "/sys/devices/system/cpu/cpu3/cpufreq/energy_performance_preference";
     let found = |changes: &[(&str, &str)]| one("frequency-governor", &on("6.12.117-test", changes)).cloned();
@@ -185,9 +185,9 @@ fn a_processor_that_is_told_to_perform_is_let_be() {
     assert!(found(&[powersave, amd]).unwrap().message.starts_with("the processor scales"));
 }
 
-/// The severity of a task on a CPU of PREEMPT_RT tells which kernel it is taken for.
+/// The severity of a task on a PREEMPT_RT CPU shows the detected kind of kernel.
 #[test]
-fn a_real_time_kernel_is_known_without_its_configuration() {
+fn realtime_kernel_is_detected_without_its_configuration() {
     let asleep = ("/sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us", "0");
     let is_rt = |release: &str, changes: &[(&str, &str)]| {
         let changes = [&[asleep, ("/boot/config-RELEASE", "-")], changes].concat();
@@ -202,7 +202,7 @@ fn a_real_time_kernel_is_known_without_its_configuration() {
     for (flags, expected) in [("PREEMPT_RT", true), ("PREEMPT RT", true), ("PREEMPT_DYNAMIC", false)] {
         assert_eq!(is_rt("6.12.117-test", &[("/proc/version", &version(flags))]), expected, "{flags}");
     }
-    // The build says more than the name.
+    // The build is better evidence than the name.
     assert!(!is_rt("6.12.117-rt45", &[("/proc/version", &version("PREEMPT_DYNAMIC"))]));
     let thread = |name: &str| format!("60 ({name}) S 2 0 0 0 -1 69238848 0");
     for (name, expected) in [("ktimers/3", true), ("rcuc/3", true), ("ksoftirqd/3", false)] {
@@ -214,7 +214,7 @@ fn a_real_time_kernel_is_known_without_its_configuration() {
 }
 
 #[test]
-fn a_name_alone_makes_no_kernel_real_time() {
+fn name_alone_makes_no_kernel_real_time() {
     let found = on("6.1.46-rt13", &[("/proc/sys/kernel/sched_rt_runtime_us", "-1")]);
     let finding = one("not-realtime", &found).unwrap();
     assert_eq!(finding.evidence[1].value, "# CONFIG_PREEMPT_RT is not set");
@@ -222,7 +222,7 @@ fn a_name_alone_makes_no_kernel_real_time() {
     assert_eq!(one("not-realtime", &on("4.18.0-147.rt24.93.el8", &real)), None);
     let line = "BOOT_IMAGE=/boot/vmlinuz-rt nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
     assert!(one("not-realtime", &on("6.12.117-test", &[("/proc/cmdline", line)])).is_some());
-    // Without a word about how it was built its name is all there is.
+    // If nothing shows how it was built, only its name is left.
     assert_eq!(one("not-realtime", &on("6.1.46-rt13", &[("/boot/config-RELEASE", "-")])), None);
 }
 
@@ -253,35 +253,35 @@ fn grace_periods_are_expedited_until_they_are_normal() {
     assert_eq!(self::fixes(one("rcu-expedited", &by_hand).unwrap()), ["echo 0 > /sys/kernel/rcu_expedited"]);
 }
 
-/// The reason stands in the log, and a guest's counter is its hypervisor's.
+/// The log has the reason. A guest's counter belongs to its hypervisor.
 #[test]
-fn why_the_tsc_is_unstable_decides_what_helps() {
+fn fix_depends_on_why_the_tsc_is_unstable() {
     const WATCHDOG: &str = "6,1,0,-;tsc: Marking TSC unstable due to clocksource watchdog";
     const WARP: &str = "4,1,0,-;Measured 512 cycles TSC warp between CPUs, turning off TSC clock.\n\
         6,2,0,-;tsc: Marking TSC unstable due to check_tsc_sync_source failed";
     const LINE: &str = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
-    let told = |log: &str, release: &str, word: &str, flags: &str| {
+    let reported = |log: &str, release: &str, word: &str, flags: &str| {
         let line = format!("{LINE} {word}");
         let cpuinfo = format!("flags : constant_tsc nonstop_tsc tsc_adjust {flags}");
         let found = on(release, &[("/dev/kmsg", log), ("/proc/cmdline", &line), ("/proc/cpuinfo", &cpuinfo)]);
         one("tsc-unstable", &found).map(|finding| (finding.message.clone(), fixes(finding).join("; ")))
     };
-    let (_, plain) = told(WATCHDOG, "6.12.117-test", "", "").unwrap();
+    let (_, plain) = reported(WATCHDOG, "6.12.117-test", "", "").unwrap();
     assert!(plain.contains("boot with tsc=nowatchdog or tsc=reliable"), "{plain}");
-    let (message, asked) = told(WATCHDOG, "4.18.0-240.el8", "tsc=reliable", "").unwrap();
+    let (message, asked) = reported(WATCHDOG, "4.18.0-240.el8", "tsc=reliable", "").unwrap();
     assert!(message.ends_with("although 'tsc=reliable' is on the line"), "{message}");
     assert!(!asked.contains("boot with") && asked.contains("before 5.4"), "{asked}");
-    let (_, guest) = told(WATCHDOG, "6.12.117-test", "", "hypervisor").unwrap();
+    let (_, guest) = reported(WATCHDOG, "6.12.117-test", "", "hypervisor").unwrap();
     assert!(guest.contains("hypervisor") && !guest.contains("firmware"), "{guest}");
-    let (_, warp) = told(WARP, "6.12.117-test", "", "").unwrap();
+    let (_, warp) = reported(WARP, "6.12.117-test", "", "").unwrap();
     assert!(warp.contains("No parameter helps") && !warp.contains("boot with"), "{warp}");
     assert_eq!(
-        told("4,1,0,-;clocksource: Marking clocksource 'acpi_pm' as unstable", "6.12.117-test", "", ""),
+        reported("4,1,0,-;clocksource: Marking clocksource 'acpi_pm' as unstable", "6.12.117-test", "", ""),
         None
     );
-    // By the name of 7.1.
+    // The function's name in 7.1.
     assert!(
-        told(
+        reported(
             "4,1,0,-;clocksource: Marking clocksource tsc unstable due to inter CPU skew",
             "7.1.1-test",
             "",
@@ -291,9 +291,9 @@ fn why_the_tsc_is_unstable_decides_what_helps() {
     );
 }
 
-/// Nothing has measured the versions between 6.12 and 7.2; the source tells them apart.
+/// The versions between 6.12 and 7.2 were not measured; the source distinguishes them.
 #[test]
-fn the_fair_server_costs_nothing_where_it_charges_the_running_task_first() {
+fn fair_server_costs_nothing_if_it_charges_the_running_task_first() {
     let armed = [("/sys/kernel/debug/sched/fair_server/cpu3/runtime", "50000000")];
     let effect = |release: &str| one("fair-server", &on(release, &armed)).map(|found| found.effect.clone());
     assert!(effect("6.12.117-test").unwrap().contains("measured on 6.12.95"));

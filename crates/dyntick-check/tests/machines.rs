@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is found on machines that booted for it: Debian's kernels in virtual machines, their files as
-//! in their support bundles, without the threads and interrupts that say nothing.
+//! The findings on machines that were booted for this test: Debian's kernels in virtual machines. Their files are from
+//! their support bundles, without threads and interrupts that do not matter.
 
 use dyntick_check::{Content, Machine, Report, Snapshot};
 
@@ -14,7 +14,7 @@ fn machine(text: &str) -> Snapshot {
     files
 }
 
-fn told(text: &str) -> String {
+fn reported(text: &str) -> String {
     let files = machine(text);
     let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
     let line = |finding: &dyntick_check::Finding| {
@@ -26,10 +26,10 @@ fn told(text: &str) -> String {
 
 #[test]
 fn nohz_full_on_6_12() {
-    insta::assert_snapshot!(told(include_str!("machines/6.12.txt")));
+    insta::assert_snapshot!(reported(include_str!("machines/6.12.txt")));
 }
 
 #[test]
 fn isolcpus_alone_on_6_1() {
-    insta::assert_snapshot!(told(include_str!("machines/6.1.txt")));
+    insta::assert_snapshot!(reported(include_str!("machines/6.1.txt")));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What programs on isolated CPUs are given: quotas, policies, packets; and what names do to commands.
+//! The resources of programs on isolated CPUs (quotas, policies, packets), and the effect of names on commands.
 
 mod good;
 
 use dyntick_check::{Machine, Report, Severity};
 use good::{files, good};
 
-/// What a rule says to do on the good machine with some files written anew; none where it finds nothing.
+/// The fixes of a rule on the good machine with some files replaced; `None` if it finds nothing.
 fn fixes(rule: &str, changes: &[(&str, &str)]) -> Option<Vec<String>> {
     let mut all = files();
     all.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
@@ -16,13 +16,13 @@ fn fixes(rule: &str, changes: &[(&str, &str)]) -> Option<Vec<String>> {
     Some(finding.fixes.iter().map(ToString::to_string).collect())
 }
 
-/// `/proc/PID/stat` of a program, or a thread of the kernel that is bound to its CPU.
+/// `/proc/PID/stat` of a program, or of a kernel thread that is bound to its CPU.
 fn stat(name: &str, state: &str, kernel: bool, priority: u32, policy: u32) -> String {
     let flags = if kernel { 69_238_848 } else { 4_194_304 };
     format!("901 ({name}) {state} 1 901 901 0 -1 {flags} {}{priority} {policy}", "0 ".repeat(30))
 }
 
-/// That of a program which is on a CPU.
+/// The same for a program on a CPU.
 fn on_cpu(name: &str, state: &str, cpu: u32, policy: u32) -> String {
     format!("9 ({name}) {state} 1 9 9 0 -1 4194304 {}{cpu} 0 {policy}", "0 ".repeat(29))
 }
@@ -31,7 +31,7 @@ const STAT: &str = "/proc/901/task/901/stat";
 const STATUS: &str = "/proc/901/task/901/status";
 
 #[test]
-fn the_group_that_limits_is_found_above_the_task() {
+fn limiting_group_is_found_above_the_task() {
     let limited = [
         ("/proc/901/cgroup", "0::/pods/a b;id"),
         ("/sys/fs/cgroup/pods/cpu.max", "200000 100000"),
@@ -44,9 +44,9 @@ fn the_group_that_limits_is_found_above_the_task() {
     assert_eq!(fixes("cpu-quota", &elsewhere), None);
 }
 
-/// The smallest quota limits, so that each one has to go.
+/// The smallest quota limits, so all must be removed.
 #[test]
-fn each_group_that_limits_has_its_command() {
+fn each_limiting_group_has_its_command() {
     let commands = |changes: &[(&str, &str)]| {
         let mut all = files();
         all.extend(changes.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
@@ -82,9 +82,9 @@ fn each_group_that_limits_has_its_command() {
     assert_eq!(commands(&alone)[0].1, "echo -1 > /sys/fs/cgroup/cpu/one/cpu.cfs_quota_us");
 }
 
-/// Real-time tasks are not of the class that has quotas.
+/// Real-time tasks are not of the class with quotas.
 #[test]
-fn a_quota_is_of_ordinary_tasks() {
+fn quota_limits_only_ordinary_tasks() {
     let fifo = stat("worker", "R", false, 10, 1);
     let limited =
         [("/proc/901/cgroup", "0::/pods"), ("/sys/fs/cgroup/pods/cpu.max", "1000 100000"), (STAT, &fifo)];
@@ -92,7 +92,7 @@ fn a_quota_is_of_ordinary_tasks() {
 }
 
 #[test]
-fn isolated_cpus_are_taken_out_of_the_masks_of_rps() {
+fn isolated_cpus_are_removed_from_rps_masks() {
     let queue = [
         ("/sys/class/net/eth$0/queues/rx-0/rps_cpus", "f"),
         ("/sys/class/net/eth1/queues/rx-0/rps_cpus", "00000003"),
@@ -104,9 +104,9 @@ fn isolated_cpus_are_taken_out_of_the_masks_of_rps() {
     assert_eq!(fixes("packet-steering", &queue[1..]), None);
 }
 
-/// A queue's own table does nothing without that of the sockets, nor the other way round.
+/// A queue's table has no effect without that of the sockets, and vice versa.
 #[test]
-fn packets_follow_their_readers_where_both_tables_are_there() {
+fn packets_follow_their_readers_if_both_tables_exist() {
     let (sockets, queue) =
         ("/proc/sys/net/core/rps_sock_flow_entries", "/sys/class/net/eth0/queues/rx-0/rps_flow_cnt");
     assert!(fixes("flow-steering", &[(sockets, "32768"), (queue, "4096")]).is_some());
@@ -117,7 +117,7 @@ fn packets_follow_their_readers_where_both_tables_are_there() {
 }
 
 #[test]
-fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
+fn sleeping_task_and_task_of_another_cpu_share_nothing() {
     let (runs, sleeps) = (stat("a", "R", false, 0, 0), stat("b", "S", false, 0, 0));
     let second = [
         (STAT, runs.as_str()),
@@ -132,7 +132,7 @@ fn one_that_sleeps_and_one_of_another_cpu_share_nothing() {
     assert_eq!(fixes("shared-cpu", &apart), None);
 }
 
-/// Two programs that may run on both isolated CPUs, and where they are: each with its state, CPU and policy.
+/// Two programs that may run on both isolated CPUs, each with its state, CPU and policy.
 fn two(programs: [(&str, u32, u32); 2], allowed: &str) -> Option<Vec<String>> {
     let stats = programs.map(|(state, cpu, policy)| on_cpu("worker", state, cpu, policy));
     let status = format!("Cpus_allowed_list: {allowed}");
@@ -147,20 +147,20 @@ fn two(programs: [(&str, u32, u32); 2], allowed: &str) -> Option<Vec<String>> {
     )
 }
 
-/// Without load balancing nothing takes one of two tasks to the CPU that is idle.
+/// Without load balancing no task moves to the idle CPU.
 #[test]
-fn tasks_on_several_isolated_cpus_are_to_be_pinned() {
+fn tasks_on_several_isolated_cpus_get_advice_to_pin() {
     let fixes = two([("R", 2, 0), ("R", 2, 0)], "2-3").unwrap();
     assert!(fixes[0].starts_with("pin each one to a CPU: taskset -pc"), "{fixes:?}");
     assert!(fixes[1].contains("boot without them in isolcpus="), "{fixes:?}");
-    // With a housekeeping CPU among them it is another rule's; real-time tasks are pushed away.
+    // With a housekeeping CPU among them another rule reports it; real-time tasks are pushed away.
     assert_eq!(two([("R", 2, 0), ("R", 2, 0)], "1-3"), None);
     assert_eq!(two([("R", 2, 1), ("R", 2, 1)], "2-3"), None);
     assert_eq!(two([("R", 2, 0), ("R", 2, 1)], "2-3"), None);
 }
 
 #[test]
-fn tasks_of_a_cpuset_without_balancing_are_to_be_pinned() {
+fn tasks_of_an_unbalanced_cpuset_get_advice_to_pin() {
     let runs = on_cpu("worker", "R", 2, 0);
     let fixes = fixes(
         "stacked-tasks",
@@ -179,7 +179,7 @@ fn tasks_of_a_cpuset_without_balancing_are_to_be_pinned() {
 }
 
 #[test]
-fn only_those_that_wait_while_a_cpu_idles_are_a_warning() {
+fn only_tasks_that_wait_while_a_cpu_idles_are_a_warning() {
     let severity = |first: (&str, u32), second: (&str, u32)| {
         let stat = |(state, cpu): (&str, u32)| on_cpu("worker", state, cpu, 0);
         let mut all = files();
@@ -196,9 +196,9 @@ fn only_those_that_wait_while_a_cpu_idles_are_a_warning() {
     assert_eq!(severity(("R", 2), ("S", 2)), Some(Severity::Note));
 }
 
-/// On other kernels these threads are ordinary tasks, or not there, and the server lets them run.
+/// On other kernels these threads are ordinary tasks, or absent, and the server lets them run.
 #[test]
-fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
+fn starved_threads_are_reported_on_preempt_rt() {
     let (task, thread) = (stat("poller", "R", false, 80, 1), stat("rcuc/3", "S", true, 1, 1));
     let mut changes = vec![
         (STAT, task.as_str()),
@@ -214,12 +214,12 @@ fn what_a_real_time_task_starves_is_told_on_preempt_rt() {
     assert_eq!(fixes("starved-threads", &changes), None);
 }
 
-/// On a kernel before the fair server normal tasks have throttling alone.
+/// Before the fair server, normal tasks have only throttling.
 #[test]
-fn without_throttling_a_real_time_task_starves_what_is_bound_to_its_cpu() {
+fn realtime_task_starves_bound_threads_without_throttling() {
     let (task, worker) = (stat("poller", "R", false, 80, 1), stat("kworker/3:1", "R", true, 0, 0));
     let idle = stat("kworker/3:1", "S", true, 0, 0);
-    let told = |release: &str, runtime: &str, server: &str, worker: &str| {
+    let reported = |release: &str, runtime: &str, server: &str, worker: &str| {
         fixes(
             "starved-threads",
             &[
@@ -233,22 +233,25 @@ fn without_throttling_a_real_time_task_starves_what_is_bound_to_its_cpu() {
             ],
         )
     };
-    let fixes = told("6.1.192-test", "-1", "50000000", &worker).unwrap();
+    let fixes = reported("6.1.192-test", "-1", "50000000", &worker).unwrap();
     assert!(fixes[0].contains("chrt -o -p 0 901"), "{fixes:?}");
     assert!(fixes[1].starts_with("sysctl -w kernel.sched_rt_runtime_us=950000"), "{fixes:?}");
-    assert!(told("6.1.192-test", "1000000", "50000000", &worker).is_some(), "all of the period is no limit");
-    assert_eq!(told("6.1.192-test", "950000", "50000000", &worker), None);
-    assert_eq!(told("6.1.192-test", "-1", "50000000", &idle), None);
-    assert_eq!(told("6.12.117-test", "-1", "50000000", &worker), None);
-    let fixes = told("6.12.117-test", "-1", "0", &worker).unwrap();
+    assert!(
+        reported("6.1.192-test", "1000000", "50000000", &worker).is_some(),
+        "all of the period is no limit"
+    );
+    assert_eq!(reported("6.1.192-test", "950000", "50000000", &worker), None);
+    assert_eq!(reported("6.1.192-test", "-1", "50000000", &idle), None);
+    assert_eq!(reported("6.12.117-test", "-1", "50000000", &worker), None);
+    let fixes = reported("6.12.117-test", "-1", "0", &worker).unwrap();
     assert!(fixes[1].starts_with("keep the fair server"), "{fixes:?}");
 }
 
 /// The fair server is for the fair class: tasks of a BPF scheduler have their own server since 7.0.
 #[test]
-fn tasks_of_a_bpf_scheduler_need_their_own_server() {
+fn bpf_scheduler_tasks_need_their_own_server() {
     let (task, worker) = (stat("poller", "R", false, 80, 1), stat("kworker/3:1", "R", true, 0, 0));
-    let told = |release: &str, server: &str, all: &str| {
+    let reported = |release: &str, server: &str, all: &str| {
         fixes(
             "starved-threads",
             &[
@@ -264,15 +267,15 @@ fn tasks_of_a_bpf_scheduler_need_their_own_server() {
             ],
         )
     };
-    assert!(told("6.14.1-test", "50000000", "1").unwrap()[1].contains("before 7.0"));
-    assert_eq!(told("6.14.1-test", "50000000", "0"), None, "only those that ask for it are its tasks");
-    assert_eq!(told("7.2.13-test", "50000000", "1"), None);
-    assert!(told("7.2.13-test", "0", "1").is_some());
+    assert!(reported("6.14.1-test", "50000000", "1").unwrap()[1].contains("before 7.0"));
+    assert_eq!(reported("6.14.1-test", "50000000", "0"), None, "it has only the tasks that ask for it");
+    assert_eq!(reported("7.2.13-test", "50000000", "1"), None);
+    assert!(reported("7.2.13-test", "0", "1").is_some());
 }
 
-/// A program that may also run on other isolated CPUs is not moved to them.
+/// A program that may run on other isolated CPUs too is not moved to them.
 #[test]
-fn a_program_behind_a_real_time_task_is_to_be_moved_away() {
+fn program_behind_a_realtime_task_gets_advice_to_move() {
     let task = stat("CPU 0/KVM", "R", false, 1, 1);
     let other = on_cpu("qemu", "R", 3, 0);
     let waiting = |allowed: &str| {
@@ -295,10 +298,10 @@ fn a_program_behind_a_real_time_task_is_to_be_moved_away() {
     assert_eq!(waiting("1-3"), None);
 }
 
-/// The device of a control loop belongs where its task is; a driver's queues do not.
+/// The device of a control loop belongs to its task's CPU; a driver's queues do not.
 #[test]
-fn an_interrupt_that_was_put_on_an_isolated_cpu_is_left_there() {
-    let told = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
+fn interrupt_pinned_to_an_isolated_cpu_is_left_there() {
+    let reported = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
         let mut all = files();
         all.extend(more.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
         let mut counts = "CPU0 CPU1 CPU2 CPU3\n".to_owned();
@@ -313,13 +316,13 @@ fn an_interrupt_that_was_put_on_an_isolated_cpu_is_left_there() {
         let findings = report.findings.iter().filter(|finding| finding.rule == "device-irqs");
         findings.map(|found| (found.severity, found.message.clone(), found.fixes.len())).collect::<Vec<_>>()
     };
-    let put = told(&[(36, "ttyAMA0", "3")], &[]);
+    let put = reported(&[(36, "ttyAMA0", "3")], &[]);
     assert!(
         matches!(&put[..], [(Severity::Note, message, 1)] if message.contains("set to CPU 3 alone")),
         "{put:?}"
     );
     let severity = |interrupts: &[(u32, &str, &str)], more: &[(&str, &str)]| {
-        told(interrupts, more).iter().map(|(severity, ..)| *severity).collect::<Vec<_>>()
+        reported(interrupts, more).iter().map(|(severity, ..)| *severity).collect::<Vec<_>>()
     };
     for (queue, other) in [
         ("enp3s0f0-4", "enp3s0f0-0"),
@@ -329,12 +332,12 @@ fn an_interrupt_that_was_put_on_an_isolated_cpu_is_left_there() {
     ] {
         assert_eq!(severity(&[(60, other, "0"), (64, queue, "2")], &[]), [Severity::Warning], "{queue}");
     }
-    // Another device's, and all queues of one device, were put there too.
+    // Another device's interrupts, and all queues of one device, were put there too.
     for (one, other) in [("eth1", "eth0"), ("mlx5_comp0@pci:0000:3b:00.1", "mlx5_comp0@pci:0000:3b:00.0")] {
         assert_eq!(severity(&[(60, other, "0"), (64, one, "2")], &[]), [Severity::Note], "{one}");
     }
     assert_eq!(severity(&[(63, "eth1-rx-0", "2"), (64, "eth1-rx-1", "3")], &[]), [Severity::Note]);
-    // Where no other one stays outside, or irqbalance may have done it, nothing shows a purpose.
+    // If no other interrupt stays outside, or irqbalance may have placed it, nothing shows a purpose.
     let spread = ("/proc/irq/default_smp_affinity", "f");
     let kept = ("/proc/irq/24/smp_affinity_list", "0-1");
     assert_eq!(severity(&[(64, "ttyS0", "2")], &[spread]), [Severity::Warning]);
@@ -346,7 +349,7 @@ fn an_interrupt_that_was_put_on_an_isolated_cpu_is_left_there() {
 }
 
 #[test]
-fn irqbalance_undoes_what_the_script_writes() {
+fn irqbalance_undoes_the_script() {
     let advice = |set: &str| {
         let changes = [
             ("/proc/irq/24/effective_affinity_list", "2"),
@@ -359,26 +362,26 @@ fn irqbalance_undoes_what_the_script_writes() {
     assert!(advice("").starts_with("if the write fails"));
 }
 
-/// The runtime that writes the masks of containers writes them again.
+/// The container runtime that writes the masks writes them again.
 #[test]
-fn a_container_keeps_its_cpus_by_its_runtime() {
-    let told = |more: &[(&str, &str)]| {
+fn container_runtime_resets_the_masks() {
+    let reported = |more: &[(&str, &str)]| {
         let stray = [("/proc/901/task/901/status", "Cpus_allowed_list: 0-3")];
         fixes("user-threads", &[&stray, more].concat()).unwrap()
     };
-    assert_eq!(told(&[]).len(), 1);
+    assert_eq!(reported(&[]).len(), 1);
     let kubelet = ("/proc/900/task/900/stat", "900 (kubelet) S 1 900 900 0 -1 4194304 0");
     let pod = ("/proc/901/cgroup", "0::/kubepods.slice/pod1");
     for evidence in [kubelet, pod] {
-        let fixes = told(&[evidence]);
+        let fixes = reported(&[evidence]);
         assert!(fixes[1].contains("reservedSystemCPUs: 2-3 with"), "{fixes:?}");
     }
 }
 
-/// `kthread()` gives a new thread all CPUs before 5.9, and then all but those of `nohz_full=`.
+/// `kthread()` gives a new thread all CPUs before 5.9, and later all except those of `nohz_full=`.
 #[test]
-fn threads_that_are_created_later_have_their_own_cpus() {
-    let told = |release: &str, full: &str| {
+fn later_threads_have_their_own_cpus() {
+    let reported = |release: &str, full: &str| {
         let changes = [
             ("/proc/50/task/50/status", "Cpus_allowed_list: 0-3"),
             ("/proc/sys/kernel/osrelease", release),
@@ -386,15 +389,15 @@ fn threads_that_are_created_later_have_their_own_cpus() {
         ];
         fixes("kernel-threads", &changes).unwrap().get(1).cloned().unwrap_or_default()
     };
-    assert!(told("5.4.0-88-generic", "2-3").contains("may run on all CPUs again"));
-    assert_eq!(told("6.12.117-test", "2-3"), "");
-    assert!(told("6.12.117-test", "2").contains("all CPUs but those of nohz_full="));
-    assert!(told("7.2.13-test", "2-3").contains("isolated partition"));
+    assert!(reported("5.4.0-88-generic", "2-3").contains("may run on all CPUs again"));
+    assert_eq!(reported("6.12.117-test", "2-3"), "");
+    assert!(reported("6.12.117-test", "2").contains("all CPUs but those of nohz_full="));
+    assert!(reported("7.2.13-test", "2-3").contains("isolated partition"));
 }
 
 /// `mce_timer_fn` halves the interval after each error.
 #[test]
-fn the_interval_of_machine_checks_is_the_longest() {
+fn machine_check_interval_is_the_longest() {
     let mut all = files();
     all.insert("/sys/devices/system/machinecheck/machinecheck0/check_interval".into(), "300".into());
     let files = good(&all);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Each rule finds what it is for on a machine that is well set up but for that, and says nothing else.
+//! Each rule finds its problem on an otherwise well-configured machine, and no other rule finds anything.
 
 mod good;
 
@@ -13,7 +13,7 @@ fn findings(files: &Snapshot) -> Vec<Finding> {
     Report::of(&Machine::new(files, None).unwrap(), files).findings
 }
 
-/// The good machine with some files written anew: `path = text`, a line each; `-` for none.
+/// The good machine with some files replaced: `path = text`, one per line; `-` removes the file.
 fn but(changes: &str) -> Snapshot {
     let mut all = files();
     for line in changes.lines().filter(|line| !line.trim().is_empty()) {
@@ -23,10 +23,10 @@ fn but(changes: &str) -> Snapshot {
                 all.remove(path);
             }
             text => {
-                // The fields of a task between its state and its priority: for a program, for a kernel thread.
+                // The fields of a task between its state and its priority: for a program, and for a kernel thread.
                 let until = |flags: &str| format!("1 901 901 0 -1 {flags} {}", "0 ".repeat(30).trim_end());
                 let text = text.replace("POLICY", &until("4194304")).replace("KERNEL", &until("69238848"));
-                // The same of a program that is on CPU 3.
+                // The same for a program on CPU 3.
                 let text =
                     text.replace("ON3", &format!("{} 3", until("4194304").strip_suffix(" 0").unwrap()));
                 all.insert(path.to_owned(), text.replace("\\n", "\n"));
@@ -36,7 +36,7 @@ fn but(changes: &str) -> Snapshot {
     good(&all)
 }
 
-/// What is changed for each rule, and with which severity it then finds something.
+/// The changes that trigger each rule, and the severity of its finding.
 const CASES: &[(&str, Severity, &str)] = &[
     ("refused-parameter", Severity::Error, "/proc/cmdline = GOOD nohz_full=2-8"),
     ("refused-parameter", Severity::Error, "/proc/cmdline = GOOD isolcpus=domain,2-x"),
@@ -506,7 +506,7 @@ const CASES: &[(&str, Severity, &str)] = &[
     ("kernel-config", Severity::Note, "/boot/config-6.12.117-test = -"),
 ];
 
-/// On a machine that isolates nothing only the command line is judged.
+/// On a machine without isolation only the command line is judged.
 const NOTHING_OFFLOADED: &str = "/proc/cmdline = rcu_nocb_poll
     /sys/devices/system/cpu/nohz_full =
     /sys/devices/system/cpu/isolated =";
@@ -516,14 +516,14 @@ const NOBODY_TO_SPARE: &str = "/proc/cmdline = rcutree.nohz_full_patience_delay=
     /sys/devices/system/cpu/isolated =";
 
 #[test]
-fn nothing_is_found_on_a_good_machine() {
+fn good_machine_has_no_finding() {
     assert_eq!(findings(&good(&files())), []);
 }
 
 proptest! {
-    /// Whatever a file holds: no rule falls over it, and the command line is still judged.
+    /// No content of a file breaks a rule, and the command line is still judged.
     #[test]
-    fn no_content_is_too_strange(number in 0usize..1000, text in "(\\PC|[-0-9,:/\n]){0,60}") {
+    fn any_content_is_accepted(number in 0usize..1000, text in "(\\PC|[-0-9,:/\n]){0,60}") {
         let mut all = files();
         let path = all.keys().nth(number % all.len()).unwrap().clone();
         all.insert(path, text);
@@ -534,7 +534,7 @@ proptest! {
     }
 }
 
-/// Findings that are bound to come along with another.
+/// The findings that always accompany another.
 fn companions(rule: &str) -> &'static [&'static str] {
     match rule {
         "menu-stopped-tick" => &["deep-idle"],
@@ -549,19 +549,19 @@ fn companions(rule: &str) -> &'static [&'static str] {
 }
 
 #[test]
-fn each_rule_finds_what_it_is_for_and_no_other_does() {
+fn each_rule_alone_finds_its_problem() {
     for (rule, severity, changes) in CASES {
         let found = findings(&but(changes));
         let severities: Vec<Severity> =
             found.iter().filter(|f| f.rule == *rule).map(|f| f.severity).collect();
         assert_eq!(severities, [*severity], "{rule}: {found:#?}");
         let others = found.iter().filter(|f| f.rule != *rule && !companions(rule).contains(&f.rule));
-        assert_eq!(others.collect::<Vec<_>>(), Vec::<&Finding>::new(), "beside {rule}");
+        assert_eq!(others.collect::<Vec<_>>(), Vec::<&Finding>::new(), "in addition to {rule}");
     }
 }
 
 #[test]
-fn a_patience_of_a_second_is_what_it_can_be() {
+fn patience_of_a_second_is_accepted() {
     let with =
         |ms: &str| findings(&but(&format!("/proc/cmdline = GOOD rcutree.nohz_full_patience_delay={ms}")));
     assert_eq!(with("1000"), []);
@@ -579,7 +579,7 @@ fn each_rule_has_a_case() {
 }
 
 #[test]
-fn findings_are_whole() {
+fn findings_are_complete() {
     for (rule, _, changes) in CASES {
         for finding in findings(&but(changes)) {
             let rule = rules::all().iter().find(|known| known.id == *rule).unwrap();
@@ -588,21 +588,28 @@ fn findings_are_whole() {
             assert!(!finding.message.ends_with('.') && !finding.message.contains("  "), "{finding:?}");
             assert!(!rule.title.ends_with('.') && !rule.source.is_empty());
             let known = rules::all().iter().find(|known| known.id == finding.rule).unwrap();
-            assert!(finding.severity <= known.severity, "the rule says how bad it can be: {finding:?}");
+            assert!(
+                finding.severity <= known.severity,
+                "a finding is never worse than its rule says: {finding:?}"
+            );
         }
     }
 }
 
 #[test]
-fn what_is_read_is_used_and_what_is_used_is_read() {
+fn sources_are_exactly_the_files_that_rules_read() {
     let read: BTreeSet<&str> = sources::SOURCES.iter().map(|source| source.pattern).collect();
     let used: BTreeSet<&str> = rules::all().iter().flat_map(|rule| rule.reads.iter().copied()).collect();
-    assert_eq!(read.difference(&used).collect::<Vec<_>>(), Vec::<&&str>::new(), "nobody needs it");
-    assert_eq!(used.difference(&read).collect::<Vec<_>>(), Vec::<&&str>::new(), "nobody reads it");
+    assert_eq!(read.difference(&used).collect::<Vec<_>>(), Vec::<&&str>::new(), "no rule reads it");
+    assert_eq!(
+        used.difference(&read).collect::<Vec<_>>(),
+        Vec::<&&str>::new(),
+        "it is not among the sources"
+    );
 }
 
 #[test]
-fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
+fn named_cpu_is_judged_although_it_is_not_isolated() {
     let files = but(NOTHING_OFFLOADED);
     let one = "1".parse().unwrap();
     let machine = Machine::new(&files, Some(&one)).unwrap();
@@ -616,9 +623,9 @@ fn a_cpu_that_is_named_is_judged_though_it_is_not_isolated() {
     assert_eq!(error.to_string(), "CPU 4 is not online; online: 0-3");
 }
 
-/// As `cset shield` makes them, and as a file system of their own names their files.
+/// `cset shield` makes such cpusets; a cpuset file system mounted alone names its files this way.
 #[test]
-fn cpusets_of_control_groups_v1_isolate_where_no_balanced_one_has_their_cpus() {
+fn cpusets_v1_isolate_unless_a_balanced_one_has_their_cpus() {
     let isolated = |changes: &str| {
         let files = but(&format!("{NOTHING_OFFLOADED}\n{changes}"));
         let machine = Machine::new(&files, None).unwrap();
@@ -640,7 +647,7 @@ fn cpusets_of_control_groups_v1_isolate_where_no_balanced_one_has_their_cpus() {
     assert_eq!(isolated(&on).0, "");
 }
 
-/// What a rule says to do on the good machine with some changes, each on its own line.
+/// The fixes of a rule on the good machine with some changes, one per line.
 fn fixes(rule: &str, changes: &str, named: Option<&str>) -> Vec<Fix> {
     let files = but(changes);
     let named = named.map(|named| named.parse().unwrap());
@@ -649,9 +656,9 @@ fn fixes(rule: &str, changes: &str, named: Option<&str>) -> Vec<Fix> {
     finding.unwrap_or_else(|| panic!("{rule}: {findings:#?}")).fixes.clone()
 }
 
-/// The commonest mistake: the second thread of each core is isolated, and the first does the housekeeping.
+/// The commonest mistake: the second thread of each core is isolated, and the first one does the housekeeping.
 #[test]
-fn whole_cores_are_isolated_and_no_housekeeping_goes_offline() {
+fn complete_cores_are_isolated_and_housekeeping_stays_online() {
     let siblings: String = (0..8)
         .map(|cpu| {
             format!(
@@ -676,18 +683,23 @@ fn whole_cores_are_isolated_and_no_housekeeping_goes_offline() {
 }
 
 #[test]
-fn irqbalance_is_told_all_that_is_isolated() {
+fn irqbalance_variable_lists_all_isolated_cpus() {
     let runs = "/proc/900/task/900/stat = 900 (irqbalance) S 1 900 900 0 -1 4194304 0\n";
-    let told = |changes: &str, named| fixes("irqbalance", &format!("{runs}{changes}"), named)[0].to_string();
-    assert!(told("", Some("1,3")).contains("IRQBALANCE_BANNED_CPULIST=1-3 in"), "{}", told("", Some("1,3")));
-    // Once it is set it counts in place of what the kernel isolates.
+    let reported =
+        |changes: &str, named| fixes("irqbalance", &format!("{runs}{changes}"), named)[0].to_string();
+    assert!(
+        reported("", Some("1,3")).contains("IRQBALANCE_BANNED_CPULIST=1-3 in"),
+        "{}",
+        reported("", Some("1,3"))
+    );
+    // Once it is set it replaces the kernel's isolation.
     let set = "/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=3";
-    assert!(told(set, None).contains("IRQBALANCE_BANNED_CPULIST=2-3 in"));
+    assert!(reported(set, None).contains("IRQBALANCE_BANNED_CPULIST=2-3 in"));
     let mask = "/etc/sysconfig/irqbalance = IRQBALANCE_BANNED_CPUS=\"00000009\"";
-    assert!(told(mask, None).contains("IRQBALANCE_BANNED_CPULIST=0,2-3 in"));
+    assert!(reported(mask, None).contains("IRQBALANCE_BANNED_CPULIST=0,2-3 in"));
     let found = findings(&but(&format!("{runs}/etc/default/irqbalance = IRQBALANCE_BANNED_CPULIST=2,3")));
     assert!(found.iter().all(|finding| finding.rule != "irqbalance"), "{found:?}");
-    // A variable that names none counts too, unless it is empty.
+    // A variable without CPUs counts too, unless it is empty.
     let message = |set: &str| {
         let found = findings(&but(&format!("{runs}/etc/default/irqbalance = {set}")));
         let finding = found.iter().find(|finding| finding.rule == "irqbalance");
@@ -707,9 +719,9 @@ fn irqbalance_is_told_all_that_is_isolated() {
     assert!(message(both).contains("to CPU 3: IRQBALANCE_BANNED_CPUS=4"), "{}", message(both));
 }
 
-/// 6.12 warns and miscounts where the server of a CPU without an ordinary task is stopped.
+/// 6.12 warns and miscounts if the server of a CPU without an ordinary task is stopped.
 #[test]
-fn a_fair_server_is_stopped_while_it_runs_and_kept_for_who_needs_it() {
+fn fair_server_is_stopped_while_it_runs_and_kept_if_needed() {
     let armed = "/sys/kernel/debug/sched/fair_server/cpu3/runtime = 50000000\n";
     let command = fixes("fair-server", armed, None)[0].to_string();
     assert_eq!(
@@ -729,9 +741,9 @@ fn a_fair_server_is_stopped_while_it_runs_and_kept_for_who_needs_it() {
     );
 }
 
-/// A limit below C1's exit latency leaves polling alone, which keeps the tick.
+/// A limit below C1's exit latency leaves only polling, which keeps the tick.
 #[test]
-fn in_place_of_polling_the_first_real_state_is_allowed() {
+fn first_real_state_is_allowed_instead_of_polling() {
     let fixes = fixes("idle-poll", "/proc/cmdline = GOOD idle=poll", None);
     let advice = fixes[1].to_string();
     assert!(advice.contains("for c in 2 3; do cat cpu$c/cpuidle/state1/latency >"), "{advice}");
@@ -739,7 +751,7 @@ fn in_place_of_polling_the_first_real_state_is_allowed() {
 }
 
 #[test]
-fn throttling_is_not_switched_off_without_a_word() {
+fn throttling_is_not_switched_off_without_a_warning() {
     let rt = "/proc/sys/kernel/osrelease = 6.1.192-rt-test
               /boot/config-6.1.192-rt-test = GOODCONFIG\\nCONFIG_PREEMPT_RT=y";
     let fixes = fixes("rt-throttling", rt, None);
@@ -747,7 +759,7 @@ fn throttling_is_not_switched_off_without_a_word() {
 }
 
 #[test]
-fn throttling_stays_where_a_task_lives_on_it() {
+fn throttling_stays_if_a_task_depends_on_it() {
     let stat = |pid: u32, name: &str, rest: &str| {
         format!(
             "\n/proc/{pid}/task/{pid}/stat = {pid} ({name}) R 1 0 0 0 -1 {rest}
@@ -765,7 +777,7 @@ fn throttling_stays_where_a_task_lives_on_it() {
 }
 
 #[test]
-fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
+fn unmovable_interrupt_is_described_by_the_kernels_error() {
     let there = "/proc/irq/24/effective_affinity_list = 3\n";
     let advice = fixes("device-irqs", there, None)[1].to_string();
     assert!(advice.contains("(Operation not permitted)") && advice.contains("IRQF_NOBALANCING"), "{advice}");
@@ -788,7 +800,7 @@ fn an_interrupt_that_cannot_move_is_told_by_the_kernels_own_error() {
 }
 
 #[test]
-fn what_may_not_be_read_is_told_with_the_rules_that_need_it() {
+fn unreadable_file_is_reported_with_its_rules() {
     let mut files = good(&files());
     files.insert("/proc/*/fd", Content::Denied);
     let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
@@ -798,9 +810,9 @@ fn what_may_not_be_read_is_told_with_the_rules_that_need_it() {
     assert!(report.unread[0].needs.contains("CAP_SYS_PTRACE"));
 }
 
-/// A right helps only where one is missing.
+/// A privilege helps only if permission was denied.
 #[test]
-fn what_the_kernel_refuses_needs_no_right() {
+fn read_that_the_kernel_refuses_names_no_privilege() {
     let mut files = good(&files());
     files.insert("/dev/kmsg", Content::Failed("the kernel refuses it even to root".to_owned()));
     let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
@@ -811,7 +823,7 @@ fn what_the_kernel_refuses_needs_no_right() {
 }
 
 #[test]
-fn of_many_threads_and_interrupts_each_one_is_evidence() {
+fn each_of_many_threads_and_interrupts_is_evidence() {
     let threads = (100..120).map(|tid| {
         format!(
             "/proc/{tid}/task/{tid}/stat = {tid} (thread{tid}) S 2 0 0 0 -1 2129984 {}\n\
@@ -842,7 +854,7 @@ fn of_many_threads_and_interrupts_each_one_is_evidence() {
 }
 
 #[test]
-fn the_device_that_interrupts_most_is_named_first_with_its_count() {
+fn busiest_device_is_named_first_with_its_count() {
     let interrupts = (60..63).map(|number| {
         format!(
             "/proc/irq/{number}/smp_affinity_list = 0-3\n/proc/irq/{number}/effective_affinity_list = 2\n\
@@ -857,9 +869,9 @@ fn the_device_that_interrupts_most_is_named_first_with_its_count() {
     assert!(finding.full_message.ends_with(named), "{}", finding.full_message);
 }
 
-/// A bundle may name any number of them.
+/// A bundle may contain any number of them.
 #[test]
-fn of_one_kind_only_some_unread_files_are_named() {
+fn unread_files_of_one_kind_are_limited() {
     let mut files = good(&files());
     (0..1000).for_each(|task| files.insert(format!("/proc/{task}/fd"), Content::Denied));
     let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
@@ -869,15 +881,15 @@ fn of_one_kind_only_some_unread_files_are_named() {
 }
 
 #[test]
-fn without_the_most_needed_there_is_an_error() {
+fn missing_required_file_is_an_error() {
     let empty = Snapshot::default();
     let error = Machine::new(&empty, None).unwrap_err().to_string();
     assert!(error.contains("/proc/sys/kernel/osrelease is missing"), "{error}");
 }
 
-/// The book's table of all rules, as the code has it.
+/// The book's table of all rules matches the code.
 #[test]
-fn the_book_has_every_rule() {
+fn book_lists_every_rule() {
     let book = include_str!("../../../docs/src/check.md");
     let row = |rule: &&&rules::Rule| {
         format!("| `{}` | {} | {} | {} |", rule.id, rule.severity.word(), rule.title, rule.source)

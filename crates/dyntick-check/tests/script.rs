@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whatever a machine's users call their tasks, groups and parameters: the script for root is comments,
-//! and commands that the rules themselves make.
+//! Whatever names a machine's users give their tasks, groups and parameters, the script for root consists of comments
+//! and of commands that the rules make.
 
 mod good;
 mod lexer;
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Every command that a rule makes. `NUMBERS`: one or more numbers; `LIST`, `MASK`: CPUs; `GROUP`: a
-/// partition's file, whatever its group is called, and `QUOTA` that of a quota; `QUEUE`: that of a network
-/// card's queue; `INSTANCE`: a folder of a trace.
+/// Every command that a rule makes. `NUMBERS`: one or more numbers. `LIST`, `MASK`: CPUs. `GROUP`: a partition's
+/// file, whatever its group's name. `QUOTA`: a quota's file. `QUEUE`: the file of a network card's queue. `INSTANCE`:
+/// a trace instance's folder.
 const SHAPES: &[&str] = &[
     "for c in NUMBERS; do echo NUMBER > /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",
     "for c in NUMBERS; do echo performance > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_governor; done",
@@ -51,13 +51,13 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Whether a text is the path of a file of this name somewhere in a folder.
+/// Returns true if a text is the path of a file with this name somewhere in a folder.
 fn is_in(folder: &str, file: &str, text: &str) -> bool {
     let inner = text.strip_prefix(folder).and_then(|rest| rest.strip_suffix(file));
     inner.is_some_and(|inner| !inner.split('/').any(|name| ["", ".", ".."].contains(&name)))
 }
 
-/// Whether a word is what the shape has in its place.
+/// Returns true if a word matches the shape's word at its position.
 fn fits(word: &Token, wanted: &Token) -> bool {
     let (Token::Word(text), Token::Word(shape)) = (word, wanted) else { return word == wanted };
     match shape.as_str() {
@@ -95,7 +95,7 @@ fn is_known(line: &str) -> bool {
     tokens.is_some_and(|tokens| SHAPES.iter().any(|shape| has_shape(&tokens, &words(shape).unwrap())))
 }
 
-/// The commands of a script, after each line was looked at.
+/// The commands of a script, after each line was checked.
 fn commands(text: &str) -> Vec<&str> {
     let commands: Vec<&str> =
         text.split('\n').filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
@@ -107,7 +107,7 @@ fn commands(text: &str) -> Vec<&str> {
     commands
 }
 
-/// The shell reads it without complaint, and does nothing.
+/// The shell accepts it without complaint, and does nothing.
 fn is_syntax(text: &str) -> bool {
     let mut shell = Command::new("sh").arg("-n").stdin(Stdio::piped()).spawn().unwrap();
     shell.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
@@ -126,7 +126,7 @@ fn with(changes: &[(&str, &str)]) -> Snapshot {
 }
 
 #[test]
-fn a_name_of_a_task_stays_a_comment() {
+fn task_name_stays_a_comment() {
     let files = with(&[
         ("/proc/50/task/50/stat", "50 (a\nid>/own\n#) S 2 0 0 0 -1 2107392 0"),
         ("/proc/50/task/50/status", "Cpus_allowed_list: 0-3"),
@@ -137,7 +137,7 @@ fn a_name_of_a_task_stays_a_comment() {
 }
 
 #[test]
-fn a_name_of_a_group_is_one_word() {
+fn group_name_is_one_word() {
     let path = "/sys/fs/cgroup/a;touch ${HOME}PW2;b/cpuset.cpus.partition";
     let text = script_of(&with(&[(path, "isolated invalid (Cpu list in cpuset.cpus not exclusive)")]), None)
         .unwrap();
@@ -155,14 +155,14 @@ fn a_name_of_a_group_is_one_word() {
 }
 
 #[test]
-fn a_parameter_with_a_newline_stays_a_comment() {
+fn parameter_with_a_newline_stays_a_comment() {
     let line = "nohz_full=2-3 isolcpus=\"managed_irq,2-3\nid>/own\" nohz=\"off\nid>/own\"";
     let text = script_of(&with(&[("/proc/cmdline", line)]), None).unwrap();
     commands(&text);
     assert!(text.contains("id>/own"), "{text}");
 }
 
-/// What trades something of the whole machine for a little quiet is for its owner to decide.
+/// A fix that trades something of the complete machine for a little quiet is the owner's decision.
 #[test]
 fn notes_are_comments() {
     let changes = [
@@ -181,9 +181,9 @@ fn notes_are_comments() {
     }
 }
 
-/// A partition would give the kernel's own threads the CPUs of no partition, and have 6.12 refuse the fair server.
+/// A partition would give the kernel's own threads the CPUs of no partition, and make 6.12 refuse the fair server.
 #[test]
-fn what_a_parameter_fixes_best_is_left_to_the_reboot() {
+fn finding_best_fixed_by_a_parameter_waits_for_the_reboot() {
     let changes = [
         ("/proc/cmdline", "nohz_full=1-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0"),
         ("/sys/devices/system/cpu/nohz_full", "1-3"),
@@ -220,7 +220,7 @@ fn what_a_parameter_fixes_best_is_left_to_the_reboot() {
         text.contains("# or, until then: (cd") && text.contains("echo 2-3 > quiet/cpuset.cpus"),
         "{text}"
     );
-    // Control groups v1, or v2 without cpusets: a partition's files would be plain ones in a tmpfs, or none.
+    // Control groups v1, or v2 without cpusets: a partition's files would be plain files in a tmpfs, or not exist.
     for controllers in ["", "cpu io memory pids"] {
         let v1 = [&alone[..], &[("/sys/fs/cgroup/cgroup.controllers", controllers)]].concat();
         assert!(!script_of(&with(&v1), named).unwrap().contains("cgroup"));
@@ -228,7 +228,7 @@ fn what_a_parameter_fixes_best_is_left_to_the_reboot() {
 }
 
 #[test]
-fn a_fair_server_that_6_12_refuses_to_change_has_no_command() {
+fn unchangeable_fair_server_of_6_12_has_no_command() {
     let partition = "isolated\n2-3";
     let changes = [
         ("/sys/kernel/debug/sched/fair_server/cpu2/runtime", "50000000"),
@@ -239,7 +239,7 @@ fn a_fair_server_that_6_12_refuses_to_change_has_no_command() {
     assert!(text.contains("# on 6.12 the kernel refuses to change it"), "{text}");
 }
 
-/// Names that want to be more than names.
+/// Names that try to be more than names.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "a",
@@ -323,9 +323,9 @@ proptest! {
         }
     }
 
-    /// A bundle may hold anything at any place.
+    /// A bundle may contain anything at any path.
     #[test]
-    fn nothing_of_a_bundle_becomes_a_command(places in prop::collection::vec((0usize..60, hostile(), hostile()), 1..6)) {
+    fn bundle_content_never_becomes_a_command(places in prop::collection::vec((0usize..60, hostile(), hostile()), 1..6)) {
         let mut files = good(&files());
         let patterns: Vec<&str> = dyntick_check::sources::SOURCES.iter().map(|source| source.pattern).collect();
         for (number, name, text) in places {

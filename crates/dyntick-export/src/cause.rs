@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The label `cause` of an interruption: one for each group of `dyntick-count`, and few of them. Kernel threads are one
-//! cause whatever their names, and so are the functions of timers, calls and work items; `dyntick explain` has those.
+//! cause whatever their names, and so are the functions of timers, calls and work items; `dyntick explain` has them.
 
 use dyntick_count::Group;
 use dyntick_model::text::clean_line;
 use dyntick_model::{Interrupt, Softirq, Symbol};
 use std::fmt;
 
-/// How many devices of one CPU have a label of their own; those that come later are counted together. With managed
-/// interrupts an isolated CPU has one for each multi-queue device.
+/// The number of devices per CPU with their own label; later ones are counted together. With managed interrupts an
+/// isolated CPU has one for each multi-queue device.
 pub const MOST_DEVICES: usize = 16;
 
-/// What interrupted.
+/// The cause of an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// An interrupt vector, but for those of function calls.
+    /// An interrupt source, except those of function calls.
     Interrupt(Interrupt),
     /// Function calls from other CPUs.
     FunctionCalls,
@@ -24,16 +24,16 @@ pub enum Cause {
     Nmi,
     /// Time slices of kernel threads.
     KernelThreads,
-    /// A device, by the name that its driver gave, fit for a terminal.
+    /// A device, by the name that its driver gave, safe for a terminal.
     Device(Symbol),
     /// Devices beyond the first [`MOST_DEVICES`] of a CPU.
     OtherDevices,
-    /// What found the name table full.
+    /// Events without a name, because the name table was full.
     Unnamed,
 }
 
 impl Cause {
-    /// Of a group; none of one that is no interruption.
+    /// The cause of a group; `None` if the group is no interruption.
     pub fn of(group: &Group) -> Option<Self> {
         Some(match group {
             Group::Interrupt(vector) => Cause::Interrupt(*vector),
@@ -48,7 +48,8 @@ impl Cause {
         })
     }
 
-    /// Those that every CPU has from the begin on, so that the first interruption is an increase and not a new series.
+    /// The causes that every CPU has from the start, so that the first interruption is an increase and not a new
+    /// series.
     pub(crate) fn known() -> impl Iterator<Item = Self> {
         let sources = Interrupt::ALL.into_iter().filter(|source| !source.is_function_call());
         let softirqs = (0..Softirq::COUNT as u32).filter_map(Softirq::from_number);
@@ -60,7 +61,7 @@ impl Cause {
     }
 }
 
-/// The kernel's names, as of tracepoints and of `/proc/softirqs`.
+/// Formats the kernel's names, as in tracepoints and in `/proc/softirqs`.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Serves the metrics over HTTP, from one thread. Whoever may connect is not trusted: connections, the bytes of a
-//! request and the time that it may take are limited, and where there are too many connections the oldest gives way.
+//! An HTTP server for the metrics, in one thread. Clients are not trusted: connections, the bytes of a request and its
+//! time are limited, and if there are too many connections the oldest is closed.
 
 mod connection;
 mod request;
@@ -15,12 +15,12 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What clients may take.
+/// The limits for clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many connections there are at a time.
+    /// The largest number of connections at a time.
     pub connections: usize,
-    /// How long one lasts, from accepting it to its end.
+    /// The longest duration of a connection, from accept to close.
     pub patience: Duration,
 }
 
@@ -34,32 +34,32 @@ impl Default for Limits {
 pub struct Server {
     listener: TcpListener,
     limits: Limits,
-    /// The oldest first.
+    /// The connections, oldest first.
     connections: VecDeque<Connection>,
 }
 
 impl Server {
-    /// Listens.
+    /// Binds the socket and listens.
     ///
     /// # Errors
     ///
-    /// Whatever the kernel says, as where another program has the port.
+    /// The kernel's error, e.g. if another program uses the port.
     pub fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, limits, connections: VecDeque::new() })
     }
 
-    /// Where it listens; the port is a real one also where 0 was asked for.
+    /// The address of the socket; its port is real even if 0 was requested.
     ///
     /// # Errors
     ///
-    /// Whatever the kernel says.
+    /// The kernel's error.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until `metrics`, which is asked at each scrape, has none any more.
+    /// Answers until `metrics`, which is called at each scrape, returns none.
     pub fn serve(mut self, mut metrics: impl FnMut() -> Option<Arc<str>>) {
         let mut ended = false;
         while !ended {
@@ -80,8 +80,8 @@ impl Server {
         }
     }
 
-    /// Waits until somebody connects, a connection can go on, or one has had its time: whether the listener is ready,
-    /// and each connection.
+    /// Waits for a new connection, readiness of an open one, or a timeout. Returns the readiness of the listener and of
+    /// each connection.
     fn wait(&self) -> (bool, Vec<bool>) {
         let mut files = vec![PollFd::new(&self.listener, PollFlags::IN)];
         let connections = self.connections.iter();
@@ -90,15 +90,14 @@ impl Server {
         let first = self.connections.iter().map(|connection| connection.until).min();
         let timeout = first.and_then(|until| Timespec::try_from(until.saturating_duration_since(now)).ok());
         if poll(&mut files, timeout.as_ref()).is_err() {
-            // A signal, or no memory for a moment.
+            // A signal, or a temporary lack of memory.
             return (false, vec![false; self.connections.len()]);
         }
         let mut ready = files.iter().map(|file| !file.revents().is_empty());
         (ready.next().unwrap_or(false), ready.collect())
     }
 
-    /// Accepts who waits. Where there are too many the oldest connection gives way, so that those who are slow keep
-    /// nobody out.
+    /// Accepts new connections. If there are too many the oldest is closed, so that slow clients never lock out others.
     fn accept(&mut self) {
         for _ in 0..self.limits.connections {
             let until = Instant::now() + self.limits.patience;
@@ -111,7 +110,7 @@ impl Server {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(_) => {
-                    // Most likely there are no more files for this process.
+                    // Most likely this process has no file descriptor left.
                     self.connections.pop_front();
                     std::thread::sleep(PAUSE);
                     return;
@@ -121,7 +120,7 @@ impl Server {
     }
 }
 
-/// How long nobody is accepted after that failed.
+/// The pause before the next accept after one failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

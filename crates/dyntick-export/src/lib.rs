@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `dyntick-count` counts as metrics for Prometheus: the totals since an exporter began, their text, and the
-//! server from which Prometheus takes them.
+//! The counts of `dyntick-count` as metrics for Prometheus: the totals since an exporter started, their text, and the
+//! server that Prometheus scrapes.
 //!
 //! ```
 //! use dyntick_export::{Format, Totals, text};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The text as it is written, and that its sums are those of `dyntick-count`.
+//! The text of the metrics, and the equality of its sums with those of `dyntick-count`.
 
 use super::*;
 use dyntick_count::{CountedBy, Measured, per_cpu};
@@ -8,7 +8,7 @@ use dyntick_observe::live::{Count, CpuMeters, IdleState, Key, Lost, RunTime, Sna
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A measurement of a second on these CPUs.
+/// A measurement of one second on these CPUs.
 fn measured(cpus: BTreeMap<u32, BTreeMap<Key, Count>>) -> Measured {
     Measured {
         cpus: cpus.keys().copied().collect::<CpuList>(),
@@ -26,7 +26,7 @@ fn count(count: u64, ns: u64) -> Count {
     Count { count, ns, ..Count::default() }
 }
 
-/// A CPU as an isolated one is, with names of its devices and idle states that nobody would give.
+/// An isolated CPU, with hostile names of devices and idle states.
 fn example() -> Totals {
     let counts = [
         (Key::Interrupt { source: Interrupt::Timer }, count(4, 21_500)),
@@ -67,19 +67,19 @@ fn example() -> Totals {
 }
 
 #[test]
-fn as_openmetrics() {
+fn openmetrics_text_is_stable() {
     insta::assert_snapshot!(text(&example(), Format::OpenMetrics).unwrap());
 }
 
 #[test]
-fn as_prometheus_text() {
+fn prometheus_text_has_no_openmetrics_lines() {
     let text = text(&example(), Format::Prometheus).unwrap();
     assert!(text.contains("# TYPE dyntick_cpu_interruption_seconds_total counter\n"), "{text}");
     assert!(!text.contains("# EOF") && !text.contains("# UNIT"), "{text}");
 }
 
 #[test]
-fn where_nothing_can_be_counted_no_count_is_claimed() {
+fn no_count_is_claimed_if_counting_is_impossible() {
     let mut measured = measured([(0, BTreeMap::new())].into());
     (measured.counts, measured.source) = (None, None);
     let idle = vec![IdleState { name: "C1".to_owned(), usage: 3, ..IdleState::default() }];
@@ -92,9 +92,9 @@ fn where_nothing_can_be_counted_no_count_is_claimed() {
     assert!(!text.contains("dyntick_cpu_ticks") && !text.contains("dyntick_cpu_interruptions"), "{text}");
 }
 
-/// Without the address of the tick's function no hrtimer is known to be a tick, which is not that there was none.
+/// Without the address of the tick's function no hrtimer can be identified as a tick, which is not a count of zero.
 #[test]
-fn where_ticks_are_not_known_none_are_claimed() {
+fn no_ticks_are_claimed_if_they_are_unknown() {
     let mut measured =
         measured([(0, [(Key::Interrupt { source: Interrupt::Timer }, count(4, 9))].into())].into());
     measured.with_ticks = false;
@@ -107,7 +107,7 @@ fn where_ticks_are_not_known_none_are_claimed() {
     );
 }
 
-/// Keys of interruptions and of what is none, with more devices than have labels.
+/// The keys of interruptions and of other events, with more devices than have labels.
 fn key() -> impl Strategy<Value = Key> {
     let name = || (0..60u32).prop_map(|number| format!("name{number}").into());
     let whose = prop::sample::select(vec![Whose::Observer, Whose::Other]);
@@ -151,10 +151,9 @@ fn sum_of(samples: &BTreeMap<String, f64>, begin: &str) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The series of a CPU add up to what `dyntick-count` says of it, none of them falls or goes away, and there are
-    /// few.
+    /// The series of a CPU add up to the counts of `dyntick-count`; none decreases or disappears, and there are few.
     #[test]
-    fn sums_are_those_of_the_counts(intervals in prop::collection::vec(interval(), 1..6)) {
+    fn sums_equal_the_counts(intervals in prop::collection::vec(interval(), 1..6)) {
         let mut totals = Totals::new("0.1.0");
         let mut before = BTreeMap::new();
         let mut expected: BTreeMap<u32, [u64; 4]> = BTreeMap::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Totals as text: the metrics with their names, labels and meaning. Names are in base units and end as Prometheus
-//! wants them; the book's page `export.md` has the same list.
+//! The totals as text: the metrics with their names, labels and meaning. Names have base units and end as Prometheus
+//! requires; the book's page `export.md` has the same list.
 
 use crate::totals::{CpuTotals, IdleTotals, Totals};
 use prometheus_client::collector::Collector;
@@ -12,20 +12,20 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 use std::fmt::{Error, Result};
 
-/// How the text is laid out.
+/// The layout of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// OpenMetrics 1.0, as Prometheus scrapes it.
     OpenMetrics,
-    /// The text format 0.0.4 of Prometheus, the only one that node_exporter's textfile collector knows.
+    /// The text format 0.0.4 of Prometheus, the only one that node_exporter's textfile collector accepts.
     Prometheus,
 }
 
-/// The text of all metrics.
+/// Formats all metrics.
 ///
 /// # Errors
 ///
-/// None but those of the library that writes it.
+/// Only errors of the library that writes it.
 pub fn text(totals: &Totals, format: Format) -> std::result::Result<String, Error> {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(totals.clone()));
@@ -68,7 +68,7 @@ impl Totals {
         to.gauges("dyntick_counting", help, None, [(Vec::new(), counting)])
     }
 
-    /// What was counted in the kernel.
+    /// Encodes the counts from the kernel.
     fn counts(&self, to: &mut Families<'_>) -> Result {
         if self.with_ticks {
             to.counters("dyntick_cpu_ticks", "Timer ticks", None, self.each(|cpu| cpu.ticks))?;
@@ -108,7 +108,7 @@ impl Totals {
         to.counters("dyntick_events_unnamed", help, None, [(Vec::new(), self.unnamed)])
     }
 
-    /// What the machine counts by itself.
+    /// Encodes the machine's own counters.
     fn machine(&self, to: &mut Families<'_>) -> Result {
         let smis = self.cpus.iter().filter_map(|(cpu, totals)| Some((of_cpu(*cpu), totals.smis?)));
         to.counters("dyntick_cpu_smis", "System management interrupts", None, smis)?;
@@ -132,7 +132,7 @@ impl Totals {
         to.gauges("dyntick_cpuidle_exit_latency", help, SECONDS, latencies)
     }
 
-    /// What the exporter costs.
+    /// Encodes the cost of the exporter.
     fn own(&self, to: &mut Families<'_>) -> Result {
         let one = |value| [(Labels::new(), value)];
         let own = &self.own;
@@ -202,11 +202,11 @@ fn with(cpu: u32, name: &'static str, value: String) -> Labels {
     vec![("cpu", cpu.to_string()), (name, value)]
 }
 
-/// Writes families of metrics; those without a sample are left out.
+/// A writer of metric families, which leaves out those without a sample.
 struct Families<'a>(DescriptorEncoder<'a>);
 
 impl Families<'_> {
-    /// A family of counters; the ending `_total` is the library's.
+    /// Writes a family of counters; the library adds the suffix `_total`.
     fn counters<V: EncodeCounterValue>(
         &mut self,
         name: &str,

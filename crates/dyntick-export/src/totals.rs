@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was counted since an exporter began. Nothing in here falls, and all of it is bounded: CPUs, causes, idle
-//! states.
+//! The totals since an exporter started. They never decrease, and their number is limited: CPUs, causes, idle states.
 
 use crate::{Cause, MOST_DEVICES};
 use dyntick_count::{Class, CpuCounts, GroupRows, Measured, What, per_cpu};
@@ -9,90 +8,90 @@ use dyntick_model::{StateReading, TickDependency};
 use dyntick_observe::live::{IdleState, RunTime};
 use std::collections::BTreeMap;
 
-/// All that an exporter has counted.
+/// The totals of an exporter.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// The version of dyntick.
     pub version: String,
-    /// By what is counted, `bpf` or `tracefs`; none where nothing can be, and only the machine's own counters are read.
+    /// The source of the counts, `bpf` or `tracefs`; `None` if only the machine's own counters can be read.
     pub source: Option<&'static str>,
-    /// Whether ticks are told from other timers.
+    /// True if ticks can be distinguished from other timers.
     pub with_ticks: bool,
     /// The measured CPUs by number.
     pub cpus: BTreeMap<u32, CpuTotals>,
-    /// Events that were not counted, by the reason.
+    /// The number of events that were not counted, by reason.
     pub lost: BTreeMap<&'static str, u64>,
-    /// Events that were counted without their name.
+    /// The number of events that were counted without their name.
     pub unnamed: u64,
-    /// What the exporter itself costs.
+    /// The cost of the exporter itself.
     pub own: Own,
 }
 
 /// One CPU.
 #[derive(Clone, Debug, Default)]
 pub struct CpuTotals {
-    /// Ticks.
+    /// The number of ticks.
     pub ticks: u64,
-    /// How often the tick was stopped.
+    /// The number of times that the tick was stopped.
     pub ticks_stopped: u64,
-    /// How often it was kept, by the reason.
+    /// The number of times that the tick was kept, by tick dependency.
     pub ticks_kept: BTreeMap<TickDependency, u64>,
-    /// Interruptions by cause.
+    /// The interruptions by cause.
     pub interruptions: BTreeMap<Cause, Sum>,
-    /// Time in interruptions whose cause no rule names, ns.
+    /// The time in interruptions whose cause no rule names, ns.
     pub unattributed_ns: u64,
-    /// Page faults, which are no interruptions.
+    /// The number of page faults, which are not interruptions.
     pub page_faults: u64,
-    /// Time slices of the exporter's own tasks on this CPU, ns.
+    /// The time slices of the exporter's own tasks on this CPU, ns.
     pub observer_ns: u64,
-    /// System management interrupts, where they are counted.
+    /// The number of system management interrupts, if counted.
     pub smis: Option<u64>,
-    /// Idle states by name.
+    /// The idle states by name.
     pub idle: BTreeMap<String, IdleTotals>,
-    /// Exit latencies of idle states by name, as the idle driver declares them, us.
+    /// The exit latencies of idle states by name, as the idle driver declares them, µs.
     pub(crate) exit_latency_us: BTreeMap<String, u64>,
 }
 
-/// How often, and how long.
+/// A count and a total time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// How often.
+    /// The count.
     pub count: u64,
-    /// How long all together, ns.
+    /// The total time, ns.
     pub ns: u64,
 }
 
 /// An idle state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleTotals {
-    /// How often it was entered.
+    /// The number of entries.
     pub entries: u64,
-    /// How long it was held, us.
+    /// The time in the state, µs.
     pub time_us: u64,
-    /// How often it was too deep (`above`).
+    /// The number of times that it was too deep (`above`).
     pub too_deep: u64,
-    /// How often it was too shallow (`below`).
+    /// The number of times that it was too shallow (`below`).
     pub too_shallow: u64,
 }
 
-/// What an exporter costs.
+/// The cost of an exporter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Own {
-    /// CPU time of its process, ns.
+    /// The CPU time of its process, ns.
     pub cpu_ns: u64,
-    /// How often the counters were read, and how long that took.
+    /// The readings of the counters, and their time.
     pub readings: Sum,
-    /// Runs of the eBPF programs, where the kernel counts them (`kernel.bpf_stats_enabled`).
+    /// The runs of the eBPF programs, if the kernel counts them (`kernel.bpf_stats_enabled`).
     pub programs: Option<RunTime>,
 }
 
 impl Totals {
-    /// Nothing yet, by this version of dyntick.
+    /// Makes empty totals for this version of dyntick.
     pub fn new(version: &str) -> Self {
         Self { version: version.to_owned(), ..Self::default() }
     }
 
-    /// Takes the exit latencies of idle states, which do not change.
+    /// Takes the exit latencies of idle states, which never change.
     pub fn learn(&mut self, states: &BTreeMap<u32, Vec<StateReading>>) {
         for (cpu, states) in states {
             let cpu = self.cpus.entry(*cpu).or_insert_with(CpuTotals::with_known_causes);
@@ -101,7 +100,7 @@ impl Totals {
         }
     }
 
-    /// Adds what was counted since this was called before.
+    /// Adds the counts since the last call.
     pub fn add(&mut self, measured: &Measured) {
         self.source = measured.source.as_ref().map(|source| source.name());
         self.with_ticks = measured.with_ticks;
@@ -119,7 +118,7 @@ impl Totals {
 }
 
 impl CpuTotals {
-    /// Nothing yet, but with all causes that every CPU has.
+    /// Makes empty totals with all causes that every CPU has.
     fn with_known_causes() -> Self {
         use TickDependency::*;
         let reasons = [PosixTimer, PerfEvents, Sched, ClockUnstable, Rcu, RcuExp];
@@ -154,8 +153,8 @@ impl CpuTotals {
         grow(&mut sum.ns, rows.row.count.ns);
     }
 
-    /// The cause, or the one for all others of its sort where there are too many. One that has a label keeps it, since
-    /// no counter may fall.
+    /// The cause, or the common one of its kind if there are too many. A cause with a label keeps it, since no counter
+    /// may decrease.
     fn bounded(&self, cause: Cause) -> Cause {
         let is_device = |cause: &Cause| matches!(cause, Cause::Device(_));
         if !is_device(&cause) || self.interruptions.contains_key(&cause) {
@@ -165,7 +164,8 @@ impl CpuTotals {
         if devices < MOST_DEVICES { cause } else { Cause::OtherDevices }
     }
 
-    /// States of one name are counted together: two series with the same labels would void all of them.
+    /// Adds a state. States with the same name are counted together: two series with the same labels would void all of
+    /// them.
     fn add_idle(&mut self, state: &IdleState) {
         let sum = self.idle.entry(clean_line(&state.name)).or_default();
         grow(&mut sum.entries, state.usage);
@@ -176,14 +176,14 @@ impl CpuTotals {
 }
 
 impl Sum {
-    /// Adds one that took so long, ns.
+    /// Adds one reading that took this time, ns.
     pub fn took(&mut self, ns: u64) {
         grow(&mut self.count, 1);
         grow(&mut self.ns, ns);
     }
 }
 
-/// A counter never falls, whatever it counts.
+/// Increases a counter, which never decreases.
 fn grow(counter: &mut u64, by: u64) {
     *counter = counter.saturating_add(by);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What cyclictest prints (rt-tests 2.x: `src/cyclictest/cyclictest.c`, `print_stat` and
+//! The output of cyclictest (rt-tests 2.x: `src/cyclictest/cyclictest.c`, `print_stat` and
 //! `print_hist`): a status line for each thread, and after `--histogram` or `--histofall` a histogram.
-//! Read here, the file of `--json` too; [`Status`], [`Columns`] and [`Json`] write the same.
+//! This module reads it, and the file of `--json` too; [`Status`], [`Columns`] and [`Json`] write the same.
 
 mod json;
 mod measured;
@@ -16,11 +16,10 @@ pub use print::{Column, Columns, Status, Unit};
 use dyntick_stats::Histogram;
 use std::collections::BTreeMap;
 
-/// What one thread measured. Latencies are in the unit that cyclictest was told to use: us, or ns
-/// with `--nsecs`.
+/// The figures of one thread. Latencies are in cyclictest's unit: µs, or ns with `--nsecs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
-    /// How many times it woke up.
+    /// The number of wake-ups.
     pub cycles: u64,
     /// The smallest latency.
     pub min: u64,
@@ -28,17 +27,16 @@ pub struct Thread {
     pub average: u64,
     /// The largest.
     pub max: u64,
-    /// System management interrupts, with `--smi`.
+    /// The number of system management interrupts, with `--smi`.
     pub smi: Option<u64>,
-    /// Latencies below the histogram's limit; empty without `--histogram`.
+    /// The latencies below the histogram's limit; empty without `--histogram`.
     pub histogram: Histogram,
-    /// Latencies at or above that limit.
+    /// The number of latencies at or above that limit.
     pub overflows: u64,
 }
 
-/// The threads by their numbers. The list of `--spike` is left out. Of the status lines, which are printed again and
-/// again, the last counts; with `--quiet` and a histogram there are none, and the histogram's foot has the
-/// same figures.
+/// Reads the threads by their numbers, without the list of `--spike`. Status lines are printed repeatedly, and the
+/// last one counts. With `--quiet` and a histogram there are none, but the histogram's foot has the same figures.
 pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
     let mut threads = BTreeMap::new();
     let mut histogram = Printed::default();
@@ -59,8 +57,8 @@ pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
     if threads.is_empty() { Err(CyclictestError::NoThread) } else { Ok(threads) }
 }
 
-/// A histogram as it is printed: a line for each latency, a column for each thread. With `--histofall`
-/// a last column sums up the others.
+/// A printed histogram: a line for each latency, a column for each thread. With `--histofall` a last column has the
+/// sum of the others.
 #[derive(Default)]
 struct Printed {
     in_rows: bool,
@@ -70,7 +68,7 @@ struct Printed {
 }
 
 impl Printed {
-    /// Takes a line; `None` where it is not understood.
+    /// Takes a line; `None` if it is not understood.
     fn line(&mut self, line: &str) -> Option<()> {
         if let Some(heading) = line.strip_prefix('#') {
             let heading = heading.trim();
@@ -87,7 +85,7 @@ impl Printed {
         Some(())
     }
 
-    /// Puts each thread's figure of a line of the foot in its place.
+    /// Stores the figures of a line of the foot with their threads.
     fn put(&self, name: &str, threads: &mut BTreeMap<u32, Thread>, place: fn(&mut Thread, u64)) {
         let figures = self.foot.get(name).into_iter().flatten();
         threads.values_mut().zip(figures).for_each(|(thread, figure)| place(thread, *figure));
@@ -114,7 +112,7 @@ impl Printed {
 const FOOT: [&str; 5] = ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", OVERFLOWS];
 const OVERFLOWS: &str = "Histogram Overflows";
 
-/// `T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act: 3607 Avg: 4129 Max:  785070 SMI:       0`
+/// Parses `T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act: 3607 Avg: 4129 Max:  785070 SMI:       0`.
 fn status(line: &str) -> Option<(u32, Thread)> {
     let field = |name: &str| {
         let rest = &line[line.find(name)? + name.len()..];
@@ -140,7 +138,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Printed by rt-tests 2.4 in a guest, shortened.
+    /// The output of rt-tests 2.4 in a guest, shortened.
     const REAL: &str = "# /dev/cpu_dma_latency set to 0us\npolicy: fifo: loadavg: 0.00 0.00 0.00 2/99 164          \n\n\
         T: 0 (  162) P:95 I:1000 C:      1 Min: 785070 Act:  785070 Avg:  785070 Max:  785070 SMI:       0\n\
         T: 1 (  163) P:95 I:1000 C:      0 Min:1000000 Act:       0 Avg:       0 Max:       0 SMI:       0\n\
@@ -153,7 +151,7 @@ mod tests {
         # Thread 0: 00000\n# Thread 1:\n# SMIs: 00000 00000 00000\n";
 
     #[test]
-    fn what_it_prints_with_a_histogram() {
+    fn output_with_a_histogram_is_read() {
         let threads = parse(REAL).unwrap();
         assert_eq!(threads.len(), 2);
         let first = &threads[&0];
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_one_tells_the_same_below_its_histogram() {
+    fn quiet_output_has_the_same_figures_below_its_histogram() {
         let quiet: String =
             REAL.lines().filter(|line| !line.contains("T:")).map(|line| format!("{line}\n")).collect();
         let foot = "# Avg Latencies: 03543 03544\n# Max Latencies: 03544 03544\n";
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_its_output() {
+    fn other_output_is_refused() {
         assert_eq!(parse("FATAL: Could not open MSR interface\n"), Err(CyclictestError::NoThread));
         let error = parse("T: 0 (  1) P:95\n").unwrap_err();
         assert_eq!(error, CyclictestError::Line { line: 1, text: "T: 0 (  1) P:95".into() });

@@ -1,138 +1,138 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why what a tool printed could not be read.
+//! The errors of readers.
 
 use crate::text::shortened;
 
-/// Why what a tool printed could not be read. The file is the caller's to name.
+/// The reason why a tool's output could not be read. The caller names the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Too long.
+    /// The output is too long.
     #[error("it has {size} {unit}; at most {limit} of a tool's output are read")]
     Long {
-        /// How long it is.
+        /// The length of the output.
         size: usize,
-        /// Of what.
+        /// The unit of the length.
         unit: &'static str,
-        /// The most.
+        /// The limit.
         limit: usize,
     },
-    /// Not UTF-8.
+    /// The output is not UTF-8.
     #[error("byte {offset} is not valid UTF-8: this is not the text or JSON output of a tool")]
     NotText {
-        /// The first such byte, from 0.
+        /// The offset of the first invalid byte, from 0.
         offset: usize,
     },
-    /// Nobody's.
+    /// The output belongs to no known tool.
     #[error("this is not the output of a supported tool ({}), or not in a supported format", tools.join(", "))]
     Unknown {
-        /// Whose output is read.
+        /// The supported tools.
         tools: Vec<&'static str>,
     },
-    /// A form that is not read.
+    /// The output is in an unsupported form.
     #[error("this is {tool}'s human-readable output, which is not read; {fix}")]
     ForPeople {
-        /// Whose.
+        /// The tool's name.
         tool: &'static str,
-        /// How the other form is asked for.
+        /// The option for a supported form.
         fix: &'static str,
     },
-    /// A line that is not understood.
+    /// A line was not understood.
     #[error("line {line}: '{text}' is not valid {tool} output")]
     Line {
-        /// Whose output it would be.
+        /// The name of the expected tool.
         tool: &'static str,
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What stands there, shortened.
+        /// The line, shortened.
         text: String,
     },
-    /// JSON that is none, or lacks what is needed.
+    /// The JSON is invalid, or lacks required keys.
     #[error("{tool}'s JSON: {message}")]
     Json {
-        /// Whose.
+        /// The tool's name.
         tool: &'static str,
-        /// What is wrong, with line and column.
+        /// The fault, with line and column.
         message: String,
     },
-    /// The tool says itself that it failed.
+    /// The tool itself reports that it failed.
     #[error("{tool} failed: {what}. Its figures are not used")]
     Failed {
-        /// Which.
+        /// The tool's name.
         tool: &'static str,
-        /// What it says.
+        /// The failure that the tool reports.
         what: String,
     },
-    /// A name or a value that cannot stand.
+    /// A name or a value is invalid.
     #[error("{tool}: '{name}' {why}")]
     Name {
-        /// Whose.
+        /// The tool's name.
         tool: &'static str,
         /// The name, shortened.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
-    /// Too much.
+    /// The output has too many metrics.
     #[error(
         "{tool} has more than {limit} metrics here: have it report less (fio --group_reporting, perf stat without -A)"
     )]
     Many {
-        /// Whose.
+        /// The tool's name.
         tool: &'static str,
-        /// The most.
+        /// The limit.
         limit: usize,
     },
-    /// No figure.
+    /// The output has no figures.
     #[error("this is {tool}'s output, but it contains no figures: did {tool} run to completion?")]
     Nothing {
-        /// Whose.
+        /// The tool's name.
         tool: &'static str,
     },
-    /// cyclictest's text.
+    /// An error in cyclictest's text.
     #[error(transparent)]
     Cyclictest(#[from] CyclictestError),
-    /// qperf's text.
+    /// An error in qperf's text.
     #[error(transparent)]
     Qperf(#[from] QperfError),
 }
 
 impl Error {
-    /// A line, by its number from 0.
+    /// Makes the error for a line, given by its number from 0.
     pub(crate) fn line(tool: &'static str, index: usize, text: &str) -> Self {
         Self::Line { tool, line: index + 1, text: shortened(text) }
     }
 
-    /// JSON that is not as it should be.
+    /// Makes the error for invalid JSON.
     pub(crate) fn json(tool: &'static str, message: impl std::fmt::Display) -> Self {
         Self::Json { tool, message: shortened(&message.to_string()) }
     }
 }
 
-/// A line that is not qperf's.
+/// An error in qperf's output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QperfError {
-    /// A line that is not understood.
+    /// A line was not understood.
     #[error("line {line}: '{text}' is not valid qperf output")]
     Line {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What stands there.
+        /// The line.
         text: String,
     },
 }
 
-/// A text that is not cyclictest's.
+/// An error in cyclictest's output.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CyclictestError {
-    /// No status line.
+    /// There is no status line.
     #[error("no line 'T: 0 …': this is not the output of cyclictest, or it was killed before it printed any")]
     NoThread,
-    /// A line that is not understood.
+    /// A line was not understood.
     #[error("line {line}: '{text}' is not valid cyclictest output")]
     Line {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What stands there.
+        /// The line.
         text: String,
     },
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What fio writes with `--output-format=json` or `json+` (fio 3.x, `stat.c`: `show_thread_status_json`). Warnings may
-//! stand before and behind it. Of `bw`, in KiB/s, and `bw_bytes`, the exact one is taken.
+//! The output of fio with `--output-format=json` or `json+` (fio 3.x, `stat.c`: `show_thread_status_json`). There may
+//! be warnings before and after it. Of `bw`, in KiB/s, and `bw_bytes`, the exact one is used.
 
 use crate::Error;
 use crate::json;
@@ -14,25 +14,25 @@ const TOOL: &str = "fio";
 /// One job, or one group of jobs with `--group_reporting`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Job {
-    /// Its name in the job file.
+    /// The job's name in the job file.
     #[serde(rename = "jobname")]
     pub name: String,
-    /// The group that it belongs to.
+    /// The number of its group.
     #[serde(default, rename = "groupid")]
     pub group: u64,
-    /// The error with which it ended, an errno(3); 0 for none.
+    /// The errno(3) with which it ended; 0 for none.
     #[serde(default)]
     pub error: i64,
-    /// What it read.
+    /// The reads.
     #[serde(default)]
     pub read: Direction,
-    /// What it wrote.
+    /// The writes.
     #[serde(default)]
     pub write: Direction,
-    /// What it discarded.
+    /// The discards.
     #[serde(default)]
     pub trim: Direction,
-    /// Its calls of fsync(2) and the like.
+    /// The calls of fsync(2) and similar functions.
     #[serde(default)]
     pub sync: Direction,
 }
@@ -40,22 +40,22 @@ pub struct Job {
 /// One direction.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Direction {
-    /// How many operations there were.
+    /// The number of operations.
     #[serde(default)]
     pub total_ios: u64,
-    /// Operations per second.
+    /// The operations per second.
     #[serde(default)]
     pub iops: f64,
-    /// Bytes per second.
+    /// The bytes per second.
     #[serde(default)]
     pub bw_bytes: f64,
-    /// From the job's wish to the kernel's acceptance.
+    /// The time from the job's request to the kernel's acceptance.
     #[serde(default, rename = "slat_ns")]
     pub submission: Latency,
-    /// From there to the completion.
+    /// The time from the acceptance to the completion.
     #[serde(default, rename = "clat_ns")]
     pub completion: Latency,
-    /// Both.
+    /// The sum of both.
     #[serde(default, rename = "lat_ns")]
     pub total: Latency,
 }
@@ -63,7 +63,7 @@ pub struct Direction {
 /// A latency, in ns.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Latency {
-    /// How many were measured.
+    /// The number of samples.
     #[serde(default, rename = "N")]
     pub count: u64,
     /// The smallest.
@@ -75,10 +75,10 @@ pub struct Latency {
     /// The largest.
     #[serde(default)]
     pub max: f64,
-    /// The percentiles that were asked for, by their names (`99.000000`).
+    /// The requested percentiles, by their names (`99.000000`).
     #[serde(default, rename = "percentile")]
     pub percentiles: BTreeMap<String, f64>,
-    /// The whole distribution with json+: fio's bins, by the ns in their middle.
+    /// The complete distribution with json+: fio's bins, by the ns in their middle.
     #[serde(default)]
     pub bins: BTreeMap<String, u64>,
 }
@@ -88,7 +88,7 @@ struct File {
     jobs: Vec<Job>,
 }
 
-/// The jobs in their order.
+/// Reads the jobs in their order.
 pub fn parse(text: &str) -> Result<Vec<Job>, Error> {
     Ok(json::first::<File>(TOOL, text)?.jobs)
 }
@@ -97,7 +97,7 @@ pub(crate) fn knows(text: &str) -> bool {
     text.contains("\"fio version\"") && json::begin(text, &['{']).is_some()
 }
 
-/// Of every job, and of every group of several; refused where a job failed.
+/// Adds the metrics of every job, and of every group with several; fails if a job failed.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     let jobs = parse(text)?;
     if let Some(Job { name, error, .. }) = jobs.iter().find(|job| job.error != 0) {
@@ -115,7 +115,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
 }
 
 impl Job {
-    /// Those that anything happened in.
+    /// The directions with at least one operation.
     fn used(&self) -> impl Iterator<Item = (&'static str, &Direction)> {
         let all = [("read", &self.read), ("write", &self.write), ("trim", &self.trim), ("sync", &self.sync)];
         all.into_iter().filter(|(_, direction)| direction.total_ios > 0)
@@ -123,7 +123,7 @@ impl Job {
 }
 
 fn put(into: &mut Collector, name: &str, direction: &Direction) -> Result<(), Error> {
-    // Of sync(2) fio counts and times only.
+    // fio only counts and times sync(2).
     if direction.iops > 0.0 {
         into.value(&format!("{name}/iops"), Kind::RATE, direction.iops)?;
         into.value(&format!("{name}/bw"), Kind::BANDWIDTH, direction.bw_bytes)?;
@@ -152,7 +152,7 @@ fn put_latency(into: &mut Collector, name: &str, latency: &Latency) -> Result<()
     let mut percentiles: Vec<_> =
         latency.percentiles.iter().filter_map(|(key, ns)| Some((number(key)?, *ns))).collect();
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // 99.9, as people write it; fio prints six digits.
+    // Shortens percentiles, e.g. to 99.9; fio prints six digits.
     percentiles
         .into_iter()
         .try_for_each(|(share, ns)| into.value(&format!("{name}/p{share}"), Kind::TIME, ns))
@@ -162,7 +162,7 @@ fn number(key: &str) -> Option<f64> {
     crate::text::number(key).filter(|share| (0.0..=100.0).contains(share))
 }
 
-/// What the jobs of a group did together. Latencies of several jobs add up to nothing that fio would print.
+/// Adds the sums of each group. Latencies of several jobs are left out: fio prints no sum of them.
 fn groups(jobs: &[Job], into: &mut Collector) -> Result<(), Error> {
     let mut groups: BTreeMap<u64, Vec<&Job>> = BTreeMap::new();
     jobs.iter().for_each(|job| groups.entry(job.group).or_default().push(job));

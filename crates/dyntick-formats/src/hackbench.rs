@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What hackbench prints (rt-tests 2.x, `src/hackbench/hackbench.c`): some lines about the groups, then
+//! The output of hackbench (rt-tests 2.x, `src/hackbench/hackbench.c`): some lines about the groups, then
 //! `Time: 0.151`, in seconds.
 
 use crate::Error;
@@ -8,15 +8,14 @@ use crate::text::number;
 
 const TOOL: &str = "hackbench";
 
-/// The times in seconds, one for each run whose output is here.
+/// Reads the times in seconds, one for each run in the output.
 pub fn parse(text: &str) -> Result<Vec<f64>, Error> {
-    let times =
-        text.lines().enumerate().filter_map(|(index, line)| Some((index, line, line.strip_prefix("Time:")?)));
-    let read = |(index, line, time): (usize, &str, &str)| {
+    let mut times = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let Some(time) = line.strip_prefix("Time:") else { continue };
         let seconds = number(time.trim()).filter(|seconds| *seconds >= 0.0);
-        seconds.ok_or_else(|| Error::line(TOOL, index, line))
-    };
-    let times = times.map(read).collect::<Result<Vec<f64>, Error>>()?;
+        times.push(seconds.ok_or_else(|| Error::line(TOOL, index, line))?);
+    }
     if times.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(times) }
 }
 
@@ -35,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_runs() {
+    fn several_runs_are_read() {
         assert_eq!(
             parse("Running in process mode with 2 groups using 40\nTime: 0.151\nTime: 1.5\n").unwrap(),
             [0.151, 1.5]
@@ -44,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         assert_eq!(parse("Running\n").unwrap_err(), Error::Nothing { tool: TOOL });
         assert_eq!(parse("x\nTime: -1\n").unwrap_err(), Error::line(TOOL, 1, "Time: -1"));
     }

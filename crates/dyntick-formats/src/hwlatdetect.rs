@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What hwlatdetect prints (rt-tests 2.x, `src/hwlatdetect/hwlatdetect.py`). It has no form for machines.
+//! The output of hwlatdetect (rt-tests 2.x, `src/hwlatdetect/hwlatdetect.py`), which has no machine-readable form.
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};
 
 const TOOL: &str = "hwlatdetect";
 
-/// What it found.
+/// The result of hwlatdetect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detected {
-    /// The longest gap, in us; none where no gap was longer than the threshold.
+    /// The longest gap, µs; `None` if none exceeded the threshold.
     pub max: Option<u64>,
-    /// Samples that exceeded the threshold.
+    /// The number of samples above the threshold.
     pub exceeding: u64,
-    /// System management interrupts during the run, where they were counted.
+    /// The number of system management interrupts during the run, if counted.
     pub smis: Option<u64>,
 }
 
-/// Of a run that came to its end.
+/// Reads the output of a completed run.
 pub fn parse(text: &str) -> Result<Detected, Error> {
     let (mut detected, mut ended) = (Detected::default(), false);
     for (index, line) in text.lines().enumerate() {
@@ -40,7 +40,7 @@ pub(crate) fn knows(text: &str) -> bool {
     })
 }
 
-/// A maximum below the threshold is no figure: it was not measured.
+/// Adds the metrics. A maximum below the threshold is left out: it was not measured.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     let Detected { max, exceeding, smis } = parse(text)?;
     if let Some(max) = max {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn below_and_above() {
+    fn maximum_is_read_only_above_the_threshold() {
         let text = "test finished\nMax Latency: 43us\nSamples recorded: 2\nSamples exceeding threshold: 2\nSMIs during run: 7\n";
         assert_eq!(parse(text).unwrap(), Detected { max: Some(43), exceeding: 2, smis: Some(7) });
         let below = text.replace("43us", "Below threshold");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What hyperfine exports (`--export-json`, version 1.x): for each command the wall time of each run, in seconds.
+//! The export of hyperfine (`--export-json`, version 1.x): the wall time of each run of each command, in seconds.
 
 use crate::Error;
 use crate::json;
@@ -11,15 +11,15 @@ const TOOL: &str = "hyperfine";
 /// One command.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Benchmark {
-    /// The command, or what `--command-name` calls it.
+    /// The command, or its `--command-name`.
     pub command: String,
-    /// The wall time of each run, in seconds. Absent with some older versions' `--style`s.
+    /// The wall time of each run, in seconds; absent with some `--style`s of older versions.
     #[serde(default)]
     pub times: Vec<f64>,
-    /// Mean user time, in seconds.
+    /// The mean user time, in seconds.
     #[serde(default)]
     pub user: Option<f64>,
-    /// Mean system time, in seconds.
+    /// The mean system time, in seconds.
     #[serde(default)]
     pub system: Option<f64>,
 }
@@ -29,7 +29,7 @@ struct File {
     results: Vec<Benchmark>,
 }
 
-/// The commands in their order.
+/// Reads the commands in their order.
 pub fn parse(text: &str) -> Result<Vec<Benchmark>, Error> {
     Ok(json::first::<File>(TOOL, text)?.results)
 }
@@ -41,7 +41,7 @@ pub(crate) fn knows(text: &str) -> bool {
         && text.contains("\"command\"")
 }
 
-/// Which of two commands is better is known by their time alone; user and system times show where it went.
+/// Adds the metrics. Only the time decides which of two commands is better; user and system times explain it.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     for benchmark in parse(text)? {
         let name = |what: &str| format!("hyperfine/{}/{what}", benchmark.command);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! JSON with other text around it.
+//! JSON surrounded by other text.
 
 use crate::Error;
 use serde::Deserialize;
 
-/// The first object that begins a line. Tools print warnings before it and, after it, what they did not know earlier;
-/// an object that is cut off is an error. serde_json bounds the depth (128).
+/// Parses the first object that begins a line. Tools print warnings before and after it. A truncated object is an
+/// error. serde_json limits the depth (128).
 pub fn first<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Result<T, Error> {
     let begin =
         begin(text, &['{']).ok_or_else(|| Error::json(tool, "there is no line that begins with '{'"))?;
@@ -17,7 +17,7 @@ pub fn first<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Resul
     })
 }
 
-/// Where the first line begins whose first character is one of these.
+/// The offset of the first line whose first character is one of these.
 pub fn begin(text: &str, marks: &[char]) -> Option<usize> {
     let mut at = 0;
     text.split_inclusive('\n').find_map(|line| {
@@ -33,7 +33,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn text_around_it() {
+    fn text_around_the_object_is_skipped() {
         let read = |text| first::<Value>("fio", text);
         assert_eq!(read("note: {x}\n {\"a\": 1}\ndone {\n").unwrap()["a"], 1);
         assert!(read("{\"a\": 1").unwrap_err().to_string().contains("EOF"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files of other tools: Parquet tables of observations and SARIF findings out; in, what tools that measure print, each
-//! by its own reader, or as metrics by [`metrics()`], which knows whose output it is.
+//! Files of other tools. It writes Parquet tables of observations and SARIF findings. It reads the output of measuring
+//! tools, each by its own reader, or as metrics by [`metrics()`], which recognises the tool.
 
 pub mod cyclictest;
 mod error;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a file that some tool printed to named metrics. The tool is recognised by what it printed, never by
-//! the file's name.
+//! Named metrics from the output of any supported tool. The tool is recognised by its output, never by the file's name.
 
 mod collect;
 
@@ -17,26 +16,26 @@ use dyntick_stats::{Metric, MetricName};
 
 /// The longest output that is read, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// The most lines of it.
+/// The largest number of lines that is read.
 pub const MAX_LINES: usize = 1 << 20;
 
-/// What a file says.
+/// The content of an output file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Which tool printed it, `fio`.
+    /// The name of its tool, e.g. `fio`.
     pub tool: &'static str,
-    /// What was measured, in the order in which it was printed; each name once.
+    /// The metrics in their printed order; each name once.
     pub metrics: Vec<(MetricName, Metric)>,
 }
 
-/// One tool: how its output is known, and how it is read.
+/// One tool: its name, and the functions that recognise and read its output.
 struct Reader {
     tool: &'static str,
     knows: fn(&str) -> bool,
     read: fn(&str, &mut Collector) -> Result<(), Error>,
 }
 
-/// All readers; the first that knows an output reads it, so those with the surest marks come first.
+/// All readers. The first that recognises an output reads it, so those with the surest marks come first.
 const READERS: &[Reader] = &[
     Reader { tool: "fio", knows: fio::knows, read: fio::metrics },
     Reader { tool: "hyperfine", knows: hyperfine::knows, read: hyperfine::metrics },
@@ -54,22 +53,32 @@ const READERS: &[Reader] = &[
     Reader { tool: "perf stat", knows: perf_stat::knows_csv, read: perf_stat::metrics_of_csv },
 ];
 
-/// What a tool prints for people only, by a mark in it, and how it is asked for what can be read.
-const FOR_PEOPLE: &[(&str, &str, &str)] = &[
-    ("Performance counter stats for", "perf stat", "run it with -x or -j"),
-    (": (groupid=", "fio", "run it with --output-format=json or json+"),
-    ("Time (mean ± σ):", "hyperfine", "run it with --export-json FILE and compare that file"),
+/// A human-readable output: a text in it, its tool, and how to get a readable form.
+struct ForPeople {
+    mark: &'static str,
+    tool: &'static str,
+    fix: &'static str,
+}
+
+const FOR_PEOPLE: &[ForPeople] = &[
+    ForPeople { mark: "Performance counter stats for", tool: "perf stat", fix: "run it with -x or -j" },
+    ForPeople { mark: ": (groupid=", tool: "fio", fix: "run it with --output-format=json or json+" },
+    ForPeople {
+        mark: "Time (mean ± σ):",
+        tool: "hyperfine",
+        fix: "run it with --export-json FILE and compare that file",
+    },
 ];
 
-/// Reads what a tool printed. Which clock the runs had is the caller's to say: [`Clock::Wall`] for files of unknown
-/// origin. Errors do not name the file; the caller does.
+/// Reads the output of a tool. The caller knows the clock of the runs: [`Clock::Wall`] for files of unknown origin.
+/// Errors do not name the file; the caller does.
 pub fn metrics(bytes: &[u8], clock: Clock) -> Result<Output, Error> {
     let text = text_of(bytes)?;
     let text = without_escapes(text);
     let Some(reader) = READERS.iter().find(|reader| (reader.knows)(&text)) else {
-        let printed = FOR_PEOPLE.iter().find(|(mark, ..)| text.contains(mark));
+        let printed = FOR_PEOPLE.iter().find(|output| text.contains(output.mark));
         return Err(match printed {
-            Some((_, tool, fix)) => Error::ForPeople { tool, fix },
+            Some(output) => Error::ForPeople { tool: output.tool, fix: output.fix },
             None => Error::Unknown { tools: tools() },
         });
     };
@@ -78,7 +87,7 @@ pub fn metrics(bytes: &[u8], clock: Clock) -> Result<Output, Error> {
     Ok(Output { tool: reader.tool, metrics: collector.finish()? })
 }
 
-/// The names of the tools whose output is read, each once.
+/// The names of the supported tools, each once.
 pub fn tools() -> Vec<&'static str> {
     let mut names: Vec<&str> = READERS.iter().map(|reader| reader.tool).collect();
     names.sort_unstable();
@@ -103,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_printed() {
+    fn output_of_no_tool_is_refused() {
         let read = |bytes: &[u8]| metrics(bytes, Clock::Wall).unwrap_err();
         let unknown = read(b"hello\n");
         assert_eq!(unknown, Error::Unknown { tools: tools() });
@@ -115,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_people_says_how_to_ask() {
+    fn human_readable_output_is_refused_with_a_fix() {
         let error =
             metrics(b"\n Performance counter stats for 'true':\n\n 0.5 msec task-clock\n", Clock::Wall);
         assert_eq!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The table of all figures that one run yielded, as a Parquet file.
+//! The table of all figures of one run, as a Parquet file.
 
 use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::column::writer::ColumnWriter;
@@ -14,27 +14,27 @@ use std::sync::Arc;
 /// One figure of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
-    /// The CPU that it belongs to; none for the whole machine.
+    /// The CPU; `None` for the complete machine.
     pub cpu: Option<u32>,
-    /// What was measured, as `ticks` or `function`.
+    /// The name of the figure, e.g. `ticks` or `function`.
     pub figure: String,
-    /// Which of several, as the function's name; empty where there is only one.
+    /// The key of the figure among several, e.g. the function's name; empty if there is only one.
     pub key: String,
     /// The value.
     pub value: f64,
-    /// Its unit, as `1`, `1/s`, `ns`.
+    /// The unit, e.g. `1`, `1/s`, `ns`.
     pub unit: String,
 }
 
-/// Why a table could not be written.
+/// The reason why a table could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ObservationError {
-    /// The Parquet library refused.
+    /// The Parquet library failed.
     #[error("the table of observations could not be written: {0}")]
     Parquet(#[from] parquet::errors::ParquetError),
 }
 
-/// The file's bytes. The same rows give the same bytes.
+/// Returns the file's bytes. The same rows always give the same bytes.
 pub fn write_parquet(rows: &[Observation]) -> Result<Vec<u8>, ObservationError> {
     let properties = WriterProperties::builder().set_created_by("dyntick".to_owned()).build();
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema()?), Arc::new(properties))?;
@@ -100,7 +100,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
-    /// Reads what [`write_parquet`] wrote. For tests only: the library panics at many a damaged file.
+    /// Reads the output of [`write_parquet`]. For tests only: the library panics on many damaged files.
     fn read_parquet(bytes: Vec<u8>) -> Result<Vec<Observation>, ObservationError> {
         let reader = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
         let rows = reader.get_row_iter(None)?;
@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn comes_back_as_it_went_and_twice_the_same() {
+    fn table_is_read_back_and_written_reproducibly() {
         let bytes = write_parquet(&rows()).unwrap();
         assert_eq!(bytes, write_parquet(&rows()).unwrap());
         assert_eq!(read_parquet(bytes).unwrap(), rows());
     }
 
     #[test]
-    fn an_empty_table() {
+    fn empty_table_is_written() {
         assert_eq!(read_parquet(write_parquet(&[]).unwrap()).unwrap(), []);
     }
 }

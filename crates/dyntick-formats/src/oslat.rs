@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What oslat reports (rt-tests 2.x, `src/oslat/oslat.c`): its table, with a column for each core, or the file of
-//! `--json`. Latencies are in us. The last bucket counts all that were longer too. Averages are left out, for
-//! oslat adds the first core's time beyond the last bucket to each core's.
+//! The output of oslat (rt-tests 2.x, `src/oslat/oslat.c`): its table, with a column for each core, or the file of
+//! `--json`. Latencies are in µs. The last bucket also counts all longer ones. Averages are left out, because oslat
+//! adds the first core's time beyond the last bucket to that of each core.
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};
@@ -15,17 +15,17 @@ const TOOL: &str = "oslat";
 /// One core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Core {
-    /// Its number.
+    /// The CPU number.
     pub cpu: u32,
-    /// How often a turn of the loop took so many us.
+    /// The number of loop iterations by their time in µs.
     pub counts: BTreeMap<u64, u64>,
-    /// The shortest, in us.
+    /// The shortest time, µs.
     pub min: u64,
-    /// The longest, in us.
+    /// The longest time, µs.
     pub max: u64,
 }
 
-/// The cores in their order, of either form.
+/// Reads the cores in their order, from either form.
 pub fn parse(text: &str) -> Result<Vec<Core>, Error> {
     let cores = if rt_tests::is(text) { json(text)? } else { table(text)? };
     if cores.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(cores) }
@@ -45,7 +45,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
 }
 
 impl Core {
-    /// In ns. The last bucket stands for itself only where nothing was longer.
+    /// The samples in ns. The last bucket is exact only if no latency was longer.
     fn samples(&self) -> Samples {
         let last = self.counts.keys().next_back().copied().unwrap_or(0);
         let beyond = self.max > last;
@@ -91,7 +91,7 @@ fn table(text: &str) -> Result<Vec<Core>, Error> {
     Ok(cores)
 }
 
-/// Where a line's numbers belong.
+/// The destination of a line's numbers.
 enum Place {
     Bucket(u64),
     Min,
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_bucket() {
+    fn last_bucket_counts_longer_latencies() {
         let core = |max| Core { cpu: 0, counts: [(1, 5), (2, 3)].into(), min: 1, max };
         let samples = core(2).samples();
         assert_eq!((samples.counts.total(), samples.overflows, samples.max), (8, 0, Some(2000)));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         let text = "        Core:\t 0 1\n    001 (us):\t 7\n";
         assert_eq!(parse(text).unwrap_err(), Error::line(TOOL, 1, "    001 (us):\t 7"));
         assert_eq!(parse("").unwrap_err(), Error::Nothing { tool: TOOL });

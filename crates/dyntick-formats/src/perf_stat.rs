@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `perf stat` prints for machines (Linux 6.1 to 7.2, `tools/perf/util/stat-display.c`): with `-x,` a line of
-//! separated values for each count, with `-j` a line of JSON. `-r` has it print means over the runs, `-I` the counts of
-//! each interval, `-A`, `--per-socket` and their like a count for each part of the machine. Counts of several runs may
-//! stand in one file (`-o FILE --append`).
+//! The machine-readable output of `perf stat` (Linux 6.1 to 7.2, `tools/perf/util/stat-display.c`): with `-x,` a line
+//! of separated values for each count, with `-j` a line of JSON. `-r` prints means over the runs, `-I` the counts of
+//! each interval, and `-A`, `--per-socket` and similar options a count for each part of the machine. One file may have
+//! the counts of several runs (`-o FILE --append`).
 
 mod csv;
 mod json;
@@ -19,17 +19,17 @@ const TOOL: &str = "perf stat";
 pub struct Count {
     /// The end of its interval in seconds since the beginning; only with `-I`.
     pub interval: Option<f64>,
-    /// The part of the machine, `CPU0` or `S0-D0-C0`; none for all.
+    /// The part of the machine, e.g. `CPU0` or `S0-D0-C0`; `None` for all.
     pub part: Option<String>,
-    /// What was counted.
+    /// The counted event.
     pub event: String,
-    /// How much; none where it was not counted or cannot be.
+    /// The count; `None` if it was not counted or is not supported.
     pub value: Option<f64>,
-    /// The unit, as `msec`; empty for a plain count.
+    /// The unit, e.g. `msec`; empty for a plain count.
     pub unit: String,
 }
 
-/// The counts in their order, of either form.
+/// Reads the counts in their order, from either form.
 pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
     if knows_json(text) { json::parse(text) } else { csv::parse(text) }
 }
@@ -51,7 +51,7 @@ pub(crate) fn metrics_of_csv(text: &str, into: &mut Collector) -> Result<(), Err
     put(&csv::parse(text)?, into)
 }
 
-/// Counts of intervals become a rate over all of them, for runs may have had different lengths.
+/// Adds the metrics. Counts of intervals become a rate over all of them, since runs may differ in length.
 fn put(counts: &[Count], into: &mut Collector) -> Result<(), Error> {
     let mut intervals = Intervals::default();
     for count in counts {
@@ -67,29 +67,37 @@ fn put(counts: &[Count], into: &mut Collector) -> Result<(), Error> {
     intervals.put(into)
 }
 
+/// The sum of an event's counts, and the end of the last interval in seconds.
+struct Sum<'a> {
+    count: &'a Count,
+    value: f64,
+    end: f64,
+}
+
 #[derive(Default)]
 struct Intervals<'a> {
-    /// In the order in which they came; sum and end.
-    sums: Vec<(&'a Count, f64, f64)>,
+    /// The sums in the order of their events.
+    sums: Vec<Sum<'a>>,
     places: HashMap<(&'a Option<String>, &'a str), usize>,
 }
 
 impl<'a> Intervals<'a> {
     fn add(&mut self, count: &'a Count, value: f64, end: f64) {
         let place = *self.places.entry((&count.part, &count.event)).or_insert_with(|| {
-            self.sums.push((count, 0.0, 0.0));
+            self.sums.push(Sum { count, value: 0.0, end: 0.0 });
             self.sums.len() - 1
         });
-        let (_, sum, last) = &mut self.sums[place];
-        (*sum, *last) = (*sum + value, last.max(end));
+        let sum = &mut self.sums[place];
+        sum.value += value;
+        sum.end = sum.end.max(end);
     }
 
     fn put(self, into: &mut Collector) -> Result<(), Error> {
-        for (count, sum, end) in self.sums.into_iter().filter(|(_, _, end)| *end > 0.0) {
+        for Sum { count, value, end } in self.sums.into_iter().filter(|sum| sum.end > 0.0) {
             let (unit, factor) = unit(&count.unit);
             let unit = if unit.is_empty() { "1/s".to_owned() } else { format!("{unit}/s") };
             let kind = Kind { unit: &unit, better: better(&count.event) };
-            into.value(&format!("{}/s", name(count)), kind, sum * factor / end)?;
+            into.value(&format!("{}/s", name(count)), kind, value * factor / end)?;
         }
         Ok(())
     }
@@ -102,7 +110,7 @@ fn name(count: &Count) -> String {
     }
 }
 
-/// The unit that a metric has, and what a value is multiplied by.
+/// The metric's unit, and the factor for its values.
 fn unit(unit: &str) -> (&str, f64) {
     match unit {
         "msec" => ("ns", 1e6),
@@ -112,7 +120,7 @@ fn unit(unit: &str) -> (&str, f64) {
     }
 }
 
-/// Of most events nobody knows without the question which direction is better.
+/// The better direction, which is unknown for most events.
 fn better(event: &str) -> Better {
     let event = event.split(':').next().unwrap_or("");
     let unwanted = [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Figures of any program: numbers that a path or a pattern picks out of what it printed. For a program that no
-//! other reader knows.
+//! Figures of any program: numbers that a path or a pattern picks out of its output. For programs without their own
+//! reader.
 
 mod path;
 
@@ -9,13 +9,13 @@ use dyntick_stats::{Better, Metric, Values};
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
 
-/// The longest output that is searched, in bytes: a pattern may take long for each.
+/// The longest output that is searched, in bytes: a pattern may take long for each byte.
 pub const MAX_BYTES: usize = 1 << 20;
 /// The longest path or pattern, in bytes.
 pub const MAX_PATTERN: usize = 1000;
-/// The most numbers that are picked of one output.
+/// The largest number of picked values.
 pub const MAX_VALUES: usize = 10_000;
-/// The size of a compiled pattern, in bytes; a pattern with large repetitions takes as much time as memory.
+/// The limit of a compiled pattern, in bytes; large repetitions take as much time as memory.
 const MAX_COMPILED: usize = 8 << 10;
 
 /// Picks numbers out of an output.
@@ -28,29 +28,29 @@ enum How {
     Pattern(Regex),
 }
 
-/// Why a picker cannot be had, or picked nothing.
+/// The reason why a picker is invalid, or picked nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PickError {
-    /// The path or pattern is not one.
+    /// The path or pattern is invalid.
     #[error("'{text}' {why}")]
     Wrong {
-        /// What was given.
+        /// The path or pattern.
         text: String,
-        /// What is wrong with it.
+        /// The fault in it.
         why: String,
     },
     /// The output is too long.
     #[error("it printed {size} bytes; at most {MAX_BYTES} are searched")]
     Long {
-        /// How long it is.
+        /// The length of the output.
         size: usize,
     },
-    /// The output is no JSON.
+    /// The output contains no JSON.
     #[error("its output has no JSON in which to look up '{path}': {message}")]
     NoJson {
         /// The path.
         path: String,
-        /// What is wrong, with line and column.
+        /// The fault, with line and column.
         message: String,
     },
     /// Nothing was found.
@@ -61,15 +61,15 @@ pub enum PickError {
         /// The beginning of the output.
         begins: String,
     },
-    /// What was found is no number.
+    /// The found text is not a number.
     #[error("'{text}' found '{found}', which is not a number")]
     NoNumber {
         /// The path or pattern.
         text: String,
-        /// What was found, shortened.
+        /// The found text, shortened.
         found: String,
     },
-    /// Too much was found.
+    /// Too many numbers were found.
     #[error("'{text}' found more than {MAX_VALUES} numbers")]
     Many {
         /// The path or pattern.
@@ -78,17 +78,17 @@ pub enum PickError {
 }
 
 impl Picker {
-    /// By a path into JSON: a JSON pointer (RFC 6901, `/jobs/0/read/iops`), or names with dots between them, where a
-    /// number is an index and `*` means all (`jobs.*.read.iops`). A list of numbers that it leads to counts
-    /// as its numbers.
+    /// Makes a picker from a path into JSON: a JSON pointer (RFC 6901, `/jobs/0/read/iops`), or names with dots between
+    /// them, in which a number is an index and `*` means all (`jobs.*.read.iops`). If it leads to a list of numbers,
+    /// each of them counts.
     pub fn json(path: &str) -> Result<Self, PickError> {
         within(path)?;
         let wrong = |why: &str| PickError::Wrong { text: path.to_owned(), why: why.to_owned() };
         Ok(Self(How::Path(path::Path::parse(path).map_err(wrong)?)))
     }
 
-    /// By a regular expression (syntax of the crate regex-lite) with one group in parentheses, which is the
-    /// number. It is looked for in each line, whose ends are `^` and `$`; the first match counts.
+    /// Makes a picker from a regular expression (syntax of the crate regex-lite) with one group in parentheses, the
+    /// number. It is matched against each line, whose ends are `^` and `$`; the first match counts.
     pub fn pattern(pattern: &str) -> Result<Self, PickError> {
         within(pattern)?;
         let wrong = |why: String| PickError::Wrong { text: pattern.to_owned(), why };
@@ -103,7 +103,7 @@ impl Picker {
         }
     }
 
-    /// All numbers that it picks, in the output's order; at least one.
+    /// Picks all numbers, in the output's order; at least one.
     pub fn values(&self, output: &str) -> Result<Vec<f64>, PickError> {
         if output.len() > MAX_BYTES {
             return Err(PickError::Long { size: output.len() });
@@ -111,7 +111,7 @@ impl Picker {
         let values = match &self.0 {
             How::Path(path) => self.values_of_json(path, output)?,
             How::Pattern(regex) => {
-                // All matches of one text would take time by the square of its length.
+                // Searching for all matches in one text would take quadratic time.
                 let first = |line| regex.captures(line).and_then(|found| found.get(1));
                 let groups = output.lines().filter_map(first).take(MAX_VALUES + 1);
                 groups.map(|group| self.number(group.as_str())).collect::<Result<Vec<f64>, PickError>>()?
@@ -124,7 +124,7 @@ impl Picker {
         }
     }
 
-    /// The same as a metric, each number one run's.
+    /// Does the same for a metric; each number is one run's.
     pub fn metric(
         &self,
         output: &str,
@@ -136,7 +136,8 @@ impl Picker {
         Ok(Metric { unit: unit.to_owned(), better, clock, values })
     }
 
-    /// Of each document, for some programs print one a line. Text before the first and behind the last is no JSON.
+    /// Picks from each document, since some programs print one per line. Text before the first and after the last is
+    /// skipped.
     fn values_of_json(&self, path: &path::Path, output: &str) -> Result<Vec<f64>, PickError> {
         let begin = crate::json::begin(output, &['{', '[']).unwrap_or(0);
         let mut values = Vec::new();
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn pointers_and_dots() {
+    fn pointers_and_dotted_paths_are_followed() {
         let text =
             "warming up\n{\"jobs\": [{\"a/b\": 1, \"t\": [5, \"6.5\"]}, {\"a/b\": 2, \"t\": []}]}\nbye\n";
         assert_eq!(json("/jobs/1/a~1b", text).unwrap(), [2.0]);
@@ -214,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn patterns() {
+    fn patterns_pick_the_first_match_of_a_line() {
         let text = "took 12.5 ms\nnothing\ntook 1e3 ms\n";
         assert_eq!(pattern("^took ([0-9.e]+) ms$", text).unwrap(), [12.5, 1000.0]);
         assert_eq!(pattern("([0-9])", "1 2\n3 4\n").unwrap(), [1.0, 3.0], "the first of each line");
     }
 
     #[test]
-    fn clear_errors() {
+    fn errors_name_the_fault() {
         let said = |result: Result<Vec<f64>, PickError>| result.unwrap_err().to_string();
         assert_eq!(
             said(json("a.b", "{\"a\": {}}")),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What qperf prints (qperf 0.4.11, `qperf.c`: `show_info` and `view_time` and their like): the name of
-//! each test on a line of its own, and below it lines `name  =  value unit`.
+//! The output of qperf (qperf 0.4.11, `qperf.c`: `show_info`, `view_time` and similar functions): the name of each
+//! test on its own line, and below it lines `name  =  value unit`.
 
 pub use crate::error::QperfError;
 
@@ -9,10 +9,10 @@ use crate::metrics::{Collector, Kind};
 use dyntick_stats::Better;
 use std::collections::BTreeMap;
 
-/// The values of one test by their names, such as `latency` and `bw`; times in us, rates in 1/s or B/s.
+/// The values of one test by their names, e.g. `latency` and `bw`; times in µs, rates in 1/s or B/s.
 pub type Values = BTreeMap<String, f64>;
 
-/// The tests by their names. Values that are no measurement, as `protocol  =  TCP`, are left out.
+/// Reads the tests by their names, without values that are not measurements, e.g. `protocol  =  TCP`.
 pub fn parse(text: &str) -> Result<BTreeMap<String, Values>, QperfError> {
     let mut tests: BTreeMap<String, Values> = BTreeMap::new();
     let mut current: Option<String> = None;
@@ -38,20 +38,19 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, Values>, QperfError> {
     Ok(tests)
 }
 
-/// A test's name, and below it a value.
+/// Recognises a test's name with a value below it.
 pub(crate) fn knows(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let is_name = |line: &str| {
-        let name = line.trim_end().strip_suffix(':');
-        name.is_some_and(|name| {
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        })
-    };
     lines.next().is_some_and(is_name)
         && lines.next().is_some_and(|line| line.starts_with(' ') && line.contains("  =  "))
 }
 
-/// Settings that qperf repeats (`-v`), as the size of a message, are left out.
+fn is_name(line: &str) -> bool {
+    let Some(name) = line.trim_end().strip_suffix(':') else { return false };
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Adds the metrics, without the settings that qperf repeats (`-v`), e.g. the message size.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     for (test, values) in parse(text)? {
         for (name, value) in values {
@@ -68,23 +67,15 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     Ok(())
 }
 
-/// `151 us`, `1.2 GB/sec`, `12,345`.
+/// Parses `151 us`, `1.2 GB/sec`, `12,345`.
 fn measured(text: &str) -> Option<f64> {
     let mut words = text.split_ascii_whitespace();
     let number: f64 = words.next()?.replace(',', "").parse().ok()?;
     Some(number * factor(words.next().unwrap_or(""))?)
 }
 
-/// To us, 1/s or B/s. qperf's prefixes are decimal, those of kib and its like binary.
+/// The factor to µs, 1/s or B/s. qperf's prefixes are decimal, those of kib and similar units binary.
 fn factor(unit: &str) -> Option<f64> {
-    let prefix = |text: &str| match text {
-        "" => Some(1.0),
-        "K" | "k" => Some(1e3),
-        "M" | "m" => Some(1e6),
-        "G" | "g" => Some(1e9),
-        "T" | "t" => Some(1e12),
-        _ => None,
-    };
     match unit {
         "ns" => Some(1e-3),
         "us" => Some(1.0),
@@ -95,17 +86,28 @@ fn factor(unit: &str) -> Option<f64> {
     }
 }
 
+fn prefix(text: &str) -> Option<f64> {
+    match text {
+        "" => Some(1.0),
+        "K" | "k" => Some(1e3),
+        "M" | "m" => Some(1e6),
+        "G" | "g" => Some(1e9),
+        "T" | "t" => Some(1e12),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Printed by qperf 0.4.11 with `-v`, shortened.
+    /// The output of qperf 0.4.11 with `-v`, shortened.
     const REAL: &str = "tcp_lat:\n    latency         =  16.2 us\n    msg_rate        =  61.7 K/sec\n    \
                         time            =     2 sec\n    protocol        =  TCP\n\ntcp_bw:\n    bw  =  1.62 GB/sec\n";
 
     #[test]
-    fn tests_with_their_values() {
+    fn tests_are_read_with_their_values() {
         let tests = parse(REAL).unwrap();
         let latency = &tests["tcp_lat"];
         assert_eq!((latency["latency"], latency["msg_rate"], latency["time"]), (16.2, 61700.0, 2e6));
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_its_output() {
+    fn other_output_is_refused() {
         let error = parse("unable to bind to listen port\n").unwrap_err();
         assert!(error.to_string().starts_with("line 1: 'unable to bind"), "{error}");
         assert!(parse("    latency = 1 us\n").is_err());

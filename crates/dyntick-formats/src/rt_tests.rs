@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the JSON files of rt-tests' programs share (`--json`, rt-tests 2.x, `src/lib/rt-utils.c`: `rt_write_json`).
-//! Two keys end with a colon; the command line is not escaped; a mean of nothing is `nan`, which is no JSON.
+//! The common part of the JSON files of rt-tests' programs (`--json`, rt-tests 2.x, `src/lib/rt-utils.c`:
+//! `rt_write_json`). Two keys end with a colon, the command line is not escaped, and a mean of nothing is `nan`, which
+//! is not JSON.
 
 use crate::Error;
 use crate::json;
@@ -18,20 +19,20 @@ struct File<T> {
     thread: BTreeMap<String, T>,
 }
 
-/// The threads of such a file by their numbers.
+/// The threads of a file by their numbers.
 pub struct Threads<T> {
-    /// Whether latencies are in ns; else in us.
+    /// True if latencies are in ns; else they are in µs.
     pub nanoseconds: bool,
     /// The threads.
     pub threads: BTreeMap<u32, T>,
 }
 
-/// Whether some program of rt-tests wrote this.
+/// Returns true if a program of rt-tests wrote this.
 pub fn is(text: &str) -> bool {
     text.contains("\"rt_test_version") && text.contains("\"thread\"")
 }
 
-/// Reads one.
+/// Reads the threads of a file.
 pub fn parse<T: DeserializeOwned>(tool: &'static str, text: &str) -> Result<Threads<T>, Error> {
     let text = repaired(text);
     let File { return_code, resolution_in_ns, thread } = json::first::<File<T>>(tool, &text)?;
@@ -48,7 +49,7 @@ pub fn parse<T: DeserializeOwned>(tool: &'static str, text: &str) -> Result<Thre
     Ok(Threads { nanoseconds: resolution_in_ns != 0, threads })
 }
 
-/// A histogram's keys as numbers.
+/// Parses a histogram's keys as numbers.
 pub fn buckets(tool: &'static str, counts: &BTreeMap<String, u64>) -> Result<BTreeMap<u64, u64>, Error> {
     let bucket = |(bucket, count): (&String, &u64)| {
         let known = bucket.parse::<u64>().ok();
@@ -59,7 +60,7 @@ pub fn buckets(tool: &'static str, counts: &BTreeMap<String, u64>) -> Result<BTr
     counts.iter().map(bucket).collect()
 }
 
-/// The same as JSON.
+/// Repairs the file to be valid JSON.
 fn repaired(text: &str) -> Cow<'_, str> {
     let nan = |line: &str| line.trim_end().ends_with("nan,") || line.trim_end().ends_with("nan");
     let odd = |line: &str| nan(line) || command(line).is_some_and(|(_, words)| words.contains(['"', '\\']));
@@ -74,7 +75,7 @@ fn repaired(text: &str) -> Cow<'_, str> {
     text.lines().map(fix).collect::<String>().into()
 }
 
-/// The key of the command line, and its words as they were put between quotes.
+/// The key of the command line, and its words between the quotes.
 fn command(line: &str) -> Option<(&str, &str)> {
     let key = line.trim_start();
     let mark = ["\"cmdline:\": ", "\"cmdline\": "].into_iter().find(|mark| key.starts_with(mark))?;
@@ -82,7 +83,7 @@ fn command(line: &str) -> Option<(&str, &str)> {
     Some((head, value.trim_end().strip_prefix('"')?.strip_suffix("\",")?))
 }
 
-/// Whether these words between quotes are a text of JSON already.
+/// Returns true if the words between quotes are already a valid JSON text.
 fn is_json_text(words: &str) -> bool {
     serde_json::from_str::<String>(&format!("\"{words}\"")).is_ok()
 }
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_nan() {
+    fn quotes_and_nan_are_repaired() {
         let plain = read(FILE).unwrap();
         assert_eq!(plain[&3].avg, Some(1.5));
         for command in ["a \\\"b\\\"", "a \"b\" \\", "a\", \"b"] {
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         assert!(matches!(read(&FILE.replace("\"3\"", "\"x\"")), Err(Error::Json { .. })));
         let failed = FILE.replace("\"file_version\": 1", "\"return_code\": 1");
         assert!(matches!(read(&failed), Err(Error::Failed { .. })));

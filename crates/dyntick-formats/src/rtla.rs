@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What rtla prints (Linux 6.1 to 7.2, `tools/tracing/rtla/src`): the histograms and the tables of `timerlat` and
-//! `osnoise`. Both are of columns whose set depends on version and options, so the header says what stands where.
+//! The output of rtla (Linux 6.1 to 7.2, `tools/tracing/rtla/src`): the histograms and the tables of `timerlat` and
+//! `osnoise`. Their columns depend on version and options, so the header decides.
 
 mod hist;
 mod top;
@@ -14,7 +14,7 @@ const TOOL: &str = "rtla";
 pub use hist::Column;
 pub use top::{Noise, Row, Timer};
 
-/// Either kind of table.
+/// A histogram or a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     /// `timerlat hist` or `osnoise hist`.
@@ -23,7 +23,7 @@ pub enum Report {
     Top(Vec<Row>),
 }
 
-/// Of a table that was printed several times (top), the last counts.
+/// Reads the report. If a table was printed several times (top), the last counts.
 pub fn parse(text: &str) -> Result<Report, Error> {
     if hist::is(text) { hist::parse(text).map(Report::Hist) } else { top::parse(text).map(Report::Top) }
 }
@@ -39,7 +39,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     }
 }
 
-/// What one ns or us, as a header names it, has of ns.
+/// The length in ns of the unit that a header names.
 fn scale(header: &str) -> u64 {
     if header.contains("nanoseconds") || header.contains("(ns)") || header.contains("is in ns") {
         1
@@ -48,7 +48,7 @@ fn scale(header: &str) -> u64 {
     }
 }
 
-/// Whether there is nothing in it.
+/// Returns true if there are no samples.
 fn is_empty(samples: &Samples) -> bool {
     samples.counts.total() == 0 && samples.overflows == 0
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! SARIF 2.1.0 (OASIS), the format in which code hosts and CI take findings.
+//! SARIF 2.1.0 (OASIS), the format in which code hosts and CI accept findings.
 
 use dyntick_check::rules::{self, Rule};
 use dyntick_check::{Finding, Report};
 use serde_json::{Value, json};
 
-/// The findings as one SARIF log. A location is the file that was read; its content is the snippet.
+/// Formats the findings as one SARIF log. A location is the examined file; its content is the snippet.
 pub fn sarif(report: &Report) -> Value {
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -70,7 +70,7 @@ fn message(finding: &Finding) -> String {
     format!("{}. {} Fix: {}.", finding.message, finding.effect, fixes.join("; or: "))
 }
 
-/// RFC 8089, with what an URI may not hold in per cent.
+/// Formats a path as a URI (RFC 8089), with percent-encoding.
 fn uri(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-._~:".contains(c);
     let encoded: String = path

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What schbench prints: blocks of percentiles, printed anew at each interval, or since 2024 the file of
-//! `--json`. Until version 1.0 (2023) there was one block, `Latency percentiles (usec)`; since then there are
-//! three, of wake-up latencies, request latencies and requests per second.
+//! The output of schbench: blocks of percentiles, printed again at each interval, or since 2024 the file of `--json`.
+//! Until version 1.0 (2023) there was one block, `Latency percentiles (usec)`. Since then there are three, of wake-up
+//! latencies, request latencies and requests per second.
 
 use crate::Error;
 use crate::json;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 
 const TOOL: &str = "schbench";
 
-/// One block: `wakeup`, `request`, `rps` or, of old versions, `latency`.
+/// The blocks by name: `wakeup`, `request`, `rps` or, in old versions, `latency`.
 pub type Blocks = BTreeMap<String, Figures>;
 
-/// The figures of a block in their order, such as `p99.9`, `min` and `avg`: latencies in us, `rps` in 1/s.
+/// The figures of a block in their order, e.g. `p99.9`, `min` and `avg`: latencies in µs, `rps` in 1/s.
 pub type Figures = Vec<(String, f64)>;
 
 #[derive(Deserialize)]
@@ -23,7 +23,7 @@ struct File {
     int: BTreeMap<String, serde_json::Number>,
 }
 
-/// The blocks as they were printed last; of either form.
+/// Reads the blocks as they were printed last, from either form.
 pub fn parse(text: &str) -> Result<Blocks, Error> {
     let blocks = if is_json(text) { of_json(text)? } else { of_text(text)? };
     if blocks.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(blocks) }
@@ -47,7 +47,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     Ok(())
 }
 
-/// `"wakeup_latency_pct99.9": 5128` and the like.
+/// Reads keys such as `"wakeup_latency_pct99.9": 5128`.
 fn of_json(text: &str) -> Result<Blocks, Error> {
     let mut blocks = Blocks::new();
     for (key, value) in json::first::<File>(TOOL, text)?.int {
@@ -65,12 +65,12 @@ fn of_json(text: &str) -> Result<Blocks, Error> {
     Ok(blocks)
 }
 
-/// `99.0`, of old versions `99.0000`, as `p99`; none where it is no share.
+/// Translates `99.0`, in old versions `99.0000`, to `p99`; `None` if it is not a share.
 fn percentile(share: &str) -> Option<String> {
     number(share).filter(|share| (0.0..=100.0).contains(share)).map(|share| format!("p{share}"))
 }
 
-/// The block that a line begins.
+/// The name of the block that a line begins.
 fn block(line: &str) -> Option<&'static str> {
     let begins = [
         ("Wakeup Latencies percentiles (usec)", "wakeup"),
@@ -102,7 +102,7 @@ fn of_text(text: &str) -> Result<Blocks, Error> {
     Ok(blocks)
 }
 
-/// `\t* 99.0th: 5272       (20 samples)` or `\t  min=3, max=9474`.
+/// Parses `\t* 99.0th: 5272       (20 samples)` or `\t  min=3, max=9474`.
 fn row(line: &str) -> Option<Figures> {
     let line = line.trim().trim_start_matches('*').trim_start();
     if let Some((share, rest)) = line.split_once("th:") {
@@ -112,7 +112,7 @@ fn row(line: &str) -> Option<Figures> {
         let (name, value) = word.trim().split_once('=')?;
         Some((name.to_owned(), number(value)?))
     };
-    // How many were beyond the histogram says nothing that the maximum does not.
+    // The number of samples beyond the histogram adds nothing to the maximum.
     let is_count = |(name, _): &(String, f64)| name == "Over";
     let figures = line.split(',').map(pair).collect::<Option<Figures>>()?;
     Some(figures.into_iter().filter(|figure| !is_count(figure)).collect())
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_old_form() {
+    fn old_form_is_read() {
         let text = "Latency percentiles (usec)\n\t50.0000th: 4\n\t*99.0000th: 13\n\t99.5000th: 60\n\tOver=0, min=0, max=214\n";
         let blocks = parse(text).unwrap();
         let expected = [("p50", 4.0), ("p99", 13.0), ("p99.5", 60.0), ("min", 0.0), ("max", 214.0)];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         let text = "Latency percentiles (usec)\n\t50.0th: x\n";
         assert_eq!(parse(text).unwrap_err(), Error::line(TOOL, 1, "\t50.0th: x"));
         assert_eq!(parse("setting worker threads to 2\n").unwrap_err(), Error::Nothing { tool: TOOL });

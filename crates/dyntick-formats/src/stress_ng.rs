@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What stress-ng reports (0.15 to 0.22, `stress-ng.c`: `stress_metrics_dump`): the file of `--yaml`, or the lines of
+//! The output of stress-ng (0.15 to 0.22, `stress-ng.c`: `stress_metrics_dump`): the file of `--yaml`, or the lines of
 //! `--metrics` and `--metrics-brief`.
 
 mod kinds;
@@ -16,15 +16,15 @@ const TOOL: &str = "stress-ng";
 /// The figures of one stressor in one section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stressor {
-    /// `metrics`, `perfstats`, `C-states`, …
+    /// The section, e.g. `metrics`, `perfstats`, `C-states`.
     pub section: String,
-    /// `matrix`.
+    /// The stressor's name, e.g. `matrix`.
     pub name: String,
-    /// Its figures under the names of the YAML file, in their order. A name may occur again.
+    /// The figures by the YAML file's names, in their order. A name may be repeated.
     pub values: Vec<(String, f64)>,
 }
 
-/// The stressors in their order, of either form.
+/// Reads the stressors in their order, from either form.
 pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
     let stressors = if yaml::is(text) { yaml::parse(text)? } else { table::parse(text)? };
     if stressors.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(stressors) }
@@ -52,5 +52,5 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is measured by a count of work.
+/// The kind of a figure that counts work.
 const WORK: Kind<'static> = Kind { unit: "", better: Better::Higher };

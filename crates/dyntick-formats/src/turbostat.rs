@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What turbostat prints (Linux 6.1 to 7.2, `tools/power/x86/turbostat/turbostat.c`: `print_header`,
-//! `format_counters`): a header, a row for the whole machine, whose CPU is `-`, and a row for each CPU; with
-//! `--Summary` only rows for the machine. Which columns there are depends on machine, version and options, so
-//! the header is believed and nothing inferred. Rows of a core's second thread are shorter: what is the
-//! core's or the package's stands in the first's.
+//! The output of turbostat (Linux 6.1 to 7.2, `tools/power/x86/turbostat/turbostat.c`: `print_header`,
+//! `format_counters`): a header, a row for the complete machine, whose CPU is `-`, and a row for each CPU. With
+//! `--Summary` there are only rows for the machine. The columns depend on machine, version and options, so the header
+//! decides and nothing is inferred. Rows of a core's second thread are shorter: figures of the core or the package are
+//! in the first thread's row.
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};
@@ -13,23 +13,23 @@ use std::collections::{BTreeMap, HashMap};
 
 const TOOL: &str = "turbostat";
 
-/// Means over the intervals, by CPU (none for the machine) and column, in the header's order.
+/// The means over the intervals, by CPU (`None` for the machine) and column, in the header's order.
 pub type Means = BTreeMap<Option<u32>, Vec<(String, f64)>>;
 
-/// Columns that say where a row belongs and when it was taken, not what was measured.
+/// The columns that identify a row's place and time, and are not measurements.
 const PLACES: [&str; 9] =
     ["usec", "Time_Of_Day_Seconds", "Package", "Die", "Node", "Core", "CPU", "APIC", "X2APIC"];
 
-/// Columns of which a header has at least one.
+/// The columns of which a header has at least one.
 const MARKS: [&str; 12] = [
     "Avg_MHz", "Busy%", "Bzy_MHz", "TSC_MHz", "POLL%", "C1%", "CPU%c1", "CPU%c6", "Pkg%pc2", "Pkg%pc6",
     "PkgWatt", "Pkg_J",
 ];
 
-/// The most columns; real machines have about a hundred.
+/// The largest number of columns; real machines have about a hundred.
 const MAX_COLUMNS: usize = 1000;
 
-/// Of every interval, the same weight.
+/// Reads the means; every interval has the same weight.
 pub fn parse(text: &str) -> Result<Means, Error> {
     let mut sums = Sums::default();
     let mut columns: Vec<&str> = Vec::new();
@@ -67,7 +67,7 @@ fn is_header(line: &str) -> bool {
     is_marked && cells.len() <= MAX_COLUMNS && cells.iter().all(is_name)
 }
 
-/// Cells are separated by tabs; where somebody's terminal has made blanks of them, by those.
+/// Splits cells at tabs, or at blanks if a terminal has replaced the tabs.
 fn cells(line: &str) -> Vec<&str> {
     if line.contains('\t') {
         line.trim_end().split('\t').map(str::trim).collect()
@@ -82,7 +82,7 @@ struct Row<'a> {
     values: Vec<(&'a str, f64)>,
 }
 
-/// `None` where there are more cells than columns, or a cell is neither number nor known to be none.
+/// Parses a row; `None` if it has more cells than columns, or a cell is neither a number nor known to be empty.
 fn row<'a>(columns: &[&'a str], line: &str) -> Option<Row<'a>> {
     let cells = cells(line);
     if cells.len() > columns.len() {
@@ -100,12 +100,12 @@ fn row<'a>(columns: &[&'a str], line: &str) -> Option<Row<'a>> {
     Some(row)
 }
 
-/// What stands where there is no figure, and registers that were asked for raw.
+/// Returns true for the marks of a missing figure, and for raw registers.
 fn is_absent(cell: &str) -> bool {
     cell.is_empty() || cell == "-" || cell.starts_with("0x") || cell.starts_with('(')
 }
 
-/// The sum of each CPU's column and how many there were; columns are numbered in the order in which they came.
+/// The sum and the number of values of each CPU's columns; columns are numbered in the order of their appearance.
 #[derive(Default)]
 struct Sums<'a> {
     numbers: HashMap<&'a str, usize>,
@@ -141,7 +141,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     Ok(())
 }
 
-/// Counts are of one interval. Of idle states nobody knows which direction is better.
+/// The kind of a column. Counts are per interval. Idle states have no known better direction.
 fn kind(column: &str) -> Kind<'static> {
     let unknown = |unit| Kind { unit, better: Better::Unknown };
     match column {
@@ -157,7 +157,7 @@ fn kind(column: &str) -> Kind<'static> {
     }
 }
 
-/// `POLL`, `C1E`, `C6+` and the like: how often such a state was chosen, or was wrong.
+/// Returns true for `POLL`, `C1E`, `C6+` and similar: the number of times that a state was chosen, or was wrong.
 fn is_idle_state(column: &str) -> bool {
     let number = column.strip_prefix('C').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     number || column.starts_with("POLL")
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn summary_only_and_columns_without_a_cpu() {
+    fn summary_and_columns_without_a_cpu_are_read() {
         let summary = parse("Busy%\tPkgWatt\n1.0\t10.0\n3.0\t30.0\n").unwrap();
         assert_eq!(summary[&None], [("Busy%".into(), 2.0), ("PkgWatt".into(), 20.0)]);
         let packages = parse("PkgWatt\n30.0\n10.0\n20.0\nPkgWatt\n40.0\n10.0\n30.0\n").unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         assert_eq!(parse("Busy%\tPkgWatt\n1.0\tx\n").unwrap_err(), Error::line(TOOL, 1, "1.0\tx"));
         assert_eq!(parse("Busy%\n1.0\t2.0\n").unwrap_err(), Error::line(TOOL, 1, "1.0\t2.0"));
         assert!(!knows("cpu0: Busy% is 7\n") && knows("PkgWatt\n1\n"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What real tools printed, read as metrics. `fixtures/README.md` says where each file is from.
+//! The output of real tools, read as metrics. `fixtures/README.md` has the origin of each file.
 
 use dyntick_formats::{Error, Output, metrics};
 use dyntick_model::Clock;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Those that are refused, each with the beginning of what is said.
+/// The refused files, each with the beginning of its error.
 const REFUSED: [(&str, &str); 3] = [
     ("fio-failed.json", "fio failed: job 'missing' ended with error 2"),
     (
@@ -65,7 +65,7 @@ fn every_output_is_read() {
 }
 
 #[test]
-fn what_is_refused_says_why() {
+fn refusal_gives_the_reason() {
     let fixtures = fixtures();
     for (name, says) in REFUSED {
         let (_, bytes) = fixtures.iter().find(|(known, _)| known == name).unwrap();
@@ -82,10 +82,10 @@ fn every_fixture_has_its_origin_in_the_readme() {
     }
 }
 
-/// Both forms of one run. The text has a mean cut to whole numbers, and stress-ng's two digits.
+/// The text and the JSON of one run agree, but for a mean cut to whole numbers, and stress-ng's two digits.
 #[test]
 fn text_and_json_of_a_run_agree() {
-    // How far times, in ns, and all else may be apart.
+    // The tolerances of times, in ns, and of all other figures.
     let pairs = [
         ("cyclictest-histogram.txt", "cyclictest.json", 1000.0, 0.0),
         ("cyclictest-ns.txt", "cyclictest-ns.json", 1.0, 0.0),
@@ -120,7 +120,7 @@ fn is_sound(output: &Output) -> bool {
         && output.metrics.iter().all(|(_, metric)| sound(&metric.values))
 }
 
-/// What another output has in its place may be put in.
+/// The pieces that are inserted into other outputs.
 const PIECES: [&str; 14] = [
     "\n",
     "\t",
@@ -142,7 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_changed_output_is_read_or_refused(
+    fn changed_output_is_read_or_refused(
         file in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0usize..20, prop::sample::select(&PIECES[..])), 1..8),
     ) {
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn the_beginning_of_an_output_is_read_or_refused(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>()) {
+    fn beginning_of_an_output_is_read_or_refused(file in any::<prop::sample::Index>(), at in any::<prop::sample::Index>()) {
         let all = fixtures();
         let bytes = &file.get(&all).1;
         let cut = metrics(&bytes[..at.index(bytes.len() + 1)], Clock::Wall);

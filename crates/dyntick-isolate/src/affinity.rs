@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is to become of the affinities of threads when the machine is put back.
+//! The restoration of thread affinities.
 //!
-//! When a cpuset partition comes or goes, the kernel sets the affinity of every thread of the parent
-//! anew. Until 6.1 it forgets what the user had set; later kernels keep that, but not what the kernel
-//! itself had set for its own threads, nor what `isolcpus=` had (`kernel/cgroup/cpuset.c:
-//! update_tasks_cpumask`). So all that is narrower than everything is remembered.
+//! When a cpuset partition is created or removed, the kernel resets the affinity of every thread of the parent. Until
+//! 6.1 it forgets the user's settings. Later kernels keep those, but neither the kernel's own settings for its threads
+//! nor those of `isolcpus=` (`kernel/cgroup/cpuset.c: update_tasks_cpumask`). So every affinity narrower than all CPUs
+//! is recorded.
 
 use crate::system::{Task, TaskId};
 use dyntick_model::CpuList;
 use std::collections::BTreeMap;
 
-/// The affinities in the journal, by thread: before, and while the CPUs are isolated.
+/// The affinities in the journal, by thread: before, and during the isolation.
 pub type Remembered = BTreeMap<TaskId, (CpuList, CpuList)>;
 
-/// What must be set for a thread that stands in the journal; none where it is right or not ours.
+/// Decides the affinity of a thread in the journal.
 ///
-/// `online` are all CPUs, `isolated` those that were isolated. A thread that has all CPUs, or all
-/// that were left, was given them by the kernel when the partition changed; anything else that is
-/// not what we set is someone else's.
+/// `online` are all CPUs, `isolated` those that were isolated. A thread with all CPUs, or with all remaining ones, got
+/// them from the kernel when the partition changed. Any other affinity that dyntick did not set is another program's.
 pub fn after(now: &CpuList, remembered: &(CpuList, CpuList), online: &CpuList, isolated: &CpuList) -> After {
     let (old, new) = remembered;
     let by_kernel = [online.clone(), online.difference(isolated)];
-    match () {
-        () if now == old => After::Right,
-        () if now == new || by_kernel.contains(now) => After::Set(old.clone()),
-        () => After::Theirs,
+    if now == old {
+        After::Right
+    } else if now == new || by_kernel.contains(now) {
+        After::Set(old.clone())
+    } else {
+        After::Theirs
     }
 }
 
-/// What to do with the affinity of a thread.
+/// The action on the affinity of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum After {
-    /// Nothing: it is as it was.
+    /// None: it is restored already.
     Right,
     /// Set it to this.
     Set(CpuList),
-    /// Nothing: someone else has set it.
+    /// None: another program has set it.
     Theirs,
 }
 
-/// What must be added to the journal before the partition goes, since the kernel will wipe it out:
-/// what others have set meanwhile, and what is narrower on threads that came meanwhile.
+/// The affinities to add to the journal before the partition is removed, since the kernel will reset them: those that
+/// other programs have set meanwhile, and narrower ones of new threads.
 pub fn to_adopt(tasks: &[Task], remembered: &Remembered, online: &CpuList, isolated: &CpuList) -> Vec<Task> {
     let left = online.difference(isolated);
     let kernel_threads = tasks.iter().find(|task| task.id.tid == KTHREADD).map(|task| &task.id);
@@ -55,7 +56,7 @@ pub fn to_adopt(tasks: &[Task], remembered: &Remembered, online: &CpuList, isola
             None if task.cpus != left && task.cpus != *online => task.cpus.clone(),
             None => return None,
         };
-        // What sits on the isolated CPUs is the command's own.
+        // Threads on the isolated CPUs belong to the command.
         let keep = task.movable && !allowed.is_subset(isolated);
         keep.then(|| Task { cpus: allowed, ..task.clone() })
     };
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_did_is_undone_and_what_others_did_stays() {
+    fn kernel_changes_are_undone_and_changes_of_others_stay() {
         let known = (cpus("0,3"), cpus("0"));
         let after = |now: &str| after(&cpus(now), &known, &cpus("0-3"), &cpus("3"));
         assert_eq!(after("0,3"), After::Right);
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_vanishing_partition_would_wipe_out_is_adopted() {
+    fn affinities_that_a_removed_partition_would_reset_are_adopted() {
         let remembered = Remembered::from([
             (task(2, "0-1", true).id, (cpus("0-1"), cpus("0-1"))),
             (task(10, "", false).id, (cpus("0"), cpus("0"))),
@@ -100,7 +101,7 @@ mod tests {
             task(10, "1", false),  // moved by its owner
             task(11, "0-2", true), // a new kernel thread, widened by the kernel
             task(12, "0-2", false),
-            task(13, "2", false), // new, with an affinity of its own
+            task(13, "2", false), // new, with its own affinity
             task(14, "3", false), // the command
         ];
         let adopted = to_adopt(&tasks, &remembered, &cpus("0-3"), &cpus("3"));

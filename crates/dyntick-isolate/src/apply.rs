@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Makes the changes of a plan, each after it stands in the journal.
+//! The execution of a plan: each change is made after it was written to the journal.
 
 use crate::change::{FAIR_SERVERS, PARTITION_FILE};
 use crate::journal::{Journal, JournalError};
@@ -10,23 +10,23 @@ use dyntick_model::CpuList;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What was done.
+/// The result of applying a plan.
 #[derive(Debug, Default)]
 pub struct Applied {
     /// The changes that were made.
     pub made: Vec<Step>,
-    /// What was refused, with the reason.
+    /// The refused changes, with the reasons.
     pub refused: Vec<(Step, String)>,
-    /// The partition, if there is one; the command goes in.
+    /// The partition that the command joins, if there is one.
     pub partition: Option<PathBuf>,
-    /// Why there is none.
+    /// The reason why there is none.
     pub no_partition: Option<String>,
 }
 
-/// Why applying ended early. What was done until then is in the journal.
+/// The reason why applying ended early. The changes so far are in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// A change that cannot be journaled is not made.
+    /// A change could not be journaled, so it was not made.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The user has asked to end.
@@ -34,7 +34,7 @@ pub enum ApplyError {
     Stopped,
 }
 
-/// Makes the changes. `stopped` is asked before each.
+/// Makes the changes. `stopped` is called before each.
 pub fn apply<S: System>(
     system: &mut S,
     journal: &mut Journal,
@@ -84,7 +84,7 @@ impl<S: System> Applier<'_, S> {
                 Change::Partition { .. } => self.applied.no_partition = Some(reason),
                 // A thread that has ended needs no affinity.
                 Change::Affinity { .. } if reason == GONE => {}
-                // An interrupt that cannot move and goes to another CPU (`via` is for those that do not).
+                // A managed interrupt that goes to another CPU (`via` is for those that go to an isolated one).
                 Change::Setting { via: None, .. } if reason == UNMOVABLE => {}
                 _ => self.applied.refused.push((step.clone(), reason)),
             },
@@ -92,7 +92,7 @@ impl<S: System> Applier<'_, S> {
         Ok(())
     }
 
-    /// Sets an affinity that stands in the journal, if the partition has not left it as it should be.
+    /// Sets a journaled affinity, unless the partition has already set it.
     fn settle(&mut self, step: &Step) {
         let follows = matches!(step.change, Change::Affinity { follows: true, .. });
         if self.applied.partition.is_none() || follows {
@@ -106,9 +106,10 @@ impl<S: System> Applier<'_, S> {
     }
 }
 
-/// 6.12 stops a CPU's fair server when its runtime is written, also one that does not run; that gives a
-/// kernel warning and a wrong account (`kernel/sched/deadline.c: dl_server_stop, task_non_contending`).
-/// It runs while an ordinary task does. One whose runtime is 0 may be written at any time.
+/// Writes to a file, to a fair server's runtime only while the server runs. 6.12 stops a CPU's fair server when its
+/// runtime is written, even one that does not run, with a kernel warning and a wrong account as result
+/// (`kernel/sched/deadline.c: dl_server_stop, task_non_contending`). An ordinary task keeps it running. A server whose
+/// runtime is 0 may be written at any time.
 fn write(system: &mut impl System, path: &Path, text: &str) -> io::Result<()> {
     match fair_server_of(path) {
         Some(cpu) => system.write_while_busy(cpu, path, text),
@@ -126,10 +127,13 @@ const UNMOVABLE: &str = "the kernel refuses: a managed interrupt, or one whose a
 
 fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
     match change {
-        Change::Setting { path, old, new, format, .. } => match format.same(old, new) {
-            true => Ok(()),
-            false => write(system, path, new).map_err(|error| refusal(path, &error)),
-        },
+        Change::Setting { path, old, new, format, .. } => {
+            if format.same(old, new) {
+                Ok(())
+            } else {
+                write(system, path, new).map_err(|error| refusal(path, &error))
+            }
+        }
         Change::Affinity { tid, start, new, .. } => {
             let id = TaskId { tid: *tid, start: *start };
             system.set_affinity(id, new).map_err(|error| match error.raw_os_error() {
@@ -139,7 +143,7 @@ fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
         }
         Change::Controller { path } => system.write(path, "+cpuset").map_err(|error| refusal(path, &error)),
         Change::Partition { folder, cpus, kind, .. } => partition(system, folder, cpus, *kind),
-        // Their maker makes them, once they stand in the journal.
+        // The caller makes them, once they are in the journal.
         Change::Folders { .. } => Ok(()),
     }
 }
@@ -158,7 +162,7 @@ fn partition(
         };
         write("cpuset.cpus", &cpus.to_string())?;
         write(PARTITION_FILE, kind.kernel_name())?;
-        // The kernel accepts the word and tells only here when it cannot be.
+        // The kernel accepts the word, and only this read shows if it is in effect.
         system.read(&folder.join(PARTITION_FILE)).map_err(|error| refusal(folder, &error))
     });
     let result = match became {
@@ -174,7 +178,7 @@ fn partition(
 fn refusal(path: &Path, error: &io::Error) -> String {
     let of_interrupt = path.starts_with("/proc/irq");
     match error.raw_os_error() {
-        // Kernels before 6.12 say EIO (`kernel/irq/proc.c: write_irq_affinity`).
+        // Kernels before 6.12 return EIO (`kernel/irq/proc.c: write_irq_affinity`).
         Some(libc::EIO | libc::EPERM) if of_interrupt => UNMOVABLE.to_owned(),
         _ => error.to_string(),
     }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A change of the machine, as plain data: all that is needed to make it and to undo it.
+//! A change of the machine, as plain data: everything that is needed to make and to undo it.
 
 use dyntick_model::CpuList;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How a file of the kernel writes its value. Two texts of the same value may differ.
+/// The format of a value in a kernel file. Two texts of the same value may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// As it stands, but for white space at its ends.
+    /// The text itself, without white space at its ends.
     Text,
-    /// A cpulist, as `0-2`.
+    /// A cpulist, e.g. `0-2`.
     List,
-    /// A mask of CPUs, as `00000007`.
+    /// A mask of CPUs, e.g. `00000007`.
     Mask,
 }
 
 impl Format {
-    /// Whether two texts say the same.
+    /// Returns true if two texts have the same value.
     pub fn same(self, one: &str, other: &str) -> bool {
         let cpus = |text: &str| self.cpus(text);
         match (cpus(one), cpus(other)) {
@@ -28,7 +28,7 @@ impl Format {
         }
     }
 
-    /// The CPUs that a text names; none where the format is not one of CPUs, or the text is damaged.
+    /// The CPUs that a text names; `None` if the format has no CPUs, or the text is damaged.
     pub fn cpus(self, text: &str) -> Option<CpuList> {
         match self {
             Format::Text => None,
@@ -37,7 +37,7 @@ impl Format {
         }
     }
 
-    /// The text for these CPUs.
+    /// Formats these CPUs.
     pub fn of(self, cpus: &CpuList) -> String {
         match self {
             Format::Mask => cpus.to_mask(),
@@ -49,24 +49,24 @@ impl Format {
 /// The file of a control group that makes it a cpuset partition.
 pub(crate) const PARTITION_FILE: &str = "cpuset.cpus.partition";
 
-/// The folder of the fair servers' parameters, a folder a CPU.
+/// The folder of the fair servers' parameters, one folder per CPU.
 pub(crate) const FAIR_SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 
-/// The same of the deadline servers for the tasks of a BPF scheduler, from 7.0 on.
+/// The same for the deadline servers of a BPF scheduler's tasks, since 7.0.
 pub(crate) const EXT_SERVERS: &str = "/sys/kernel/debug/sched/ext_server";
 
 /// The kind of a cpuset partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartitionKind {
-    /// The scheduler balances nothing within it.
+    /// A partition without load balancing.
     Isolated,
-    /// The scheduler balances load among its CPUs.
+    /// A partition with load balancing among its CPUs.
     Root,
 }
 
 impl PartitionKind {
-    /// The kernel's word for it.
+    /// The kernel's word for the kind.
     pub fn kernel_name(self) -> &'static str {
         match self {
             PartitionKind::Isolated => "isolated",
@@ -79,35 +79,35 @@ impl PartitionKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// A file that holds one value.
+    /// A file with one value.
     Setting {
         /// The file.
         path: PathBuf,
-        /// How it writes its value.
+        /// The format of its value.
         format: Format,
         /// Its value before.
         old: String,
-        /// Its value while the CPUs are isolated. The same as `old` where only the way back matters.
+        /// Its value during the isolation; the same as `old` if only the restoration matters.
         new: String,
-        /// A value to write before `old` on the way back, for what the kernel keeps behind the value:
-        /// the CPU that an interrupt goes to, the workers of a queue.
+        /// A value to write before `old` when restoring, for hidden state of the kernel: the CPU that an interrupt goes
+        /// to, the workers of a queue.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<String>,
     },
     /// The affinity of a thread.
     Affinity {
-        /// Its number.
+        /// Its thread ID.
         tid: i32,
-        /// When it started, clock ticks since boot: together with the number it names one thread.
+        /// Its start, in clock ticks since boot; together with the ID it identifies one thread.
         start: u64,
         /// Its name.
         comm: String,
         /// Its CPUs before.
         old: CpuList,
-        /// Its CPUs while the CPUs are isolated. The same as `old` where only the kernel might change it.
+        /// Its CPUs during the isolation; the same as `old` if only the kernel might change it.
         new: CpuList,
-        /// Whether it is an interrupt's, and goes where the kernel sends that: not to be moved, but put
-        /// back where a partition has widened it.
+        /// True for an interrupt thread, which follows its interrupt: it is not moved, but restored if a partition has
+        /// widened it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         follows: bool,
     },
@@ -124,18 +124,18 @@ pub enum Change {
         cpus: CpuList,
         /// Its kind.
         kind: PartitionKind,
-        /// The group from which the command comes, and to which goes what is left of it.
+        /// The group of the command, which also receives its remaining processes.
         origin: PathBuf,
     },
-    /// Folders that someone else makes and fills, and that are removed: instances of tracefs.
+    /// Folders that another program makes and fills, and that are removed: instances of tracefs.
     Folders {
-        /// With what their paths begin.
+        /// The common beginning of their paths.
         prefix: PathBuf,
     },
 }
 
 impl Change {
-    /// What is changed, in a few words.
+    /// A short description of the changed object.
     pub fn target(&self) -> String {
         match self {
             Change::Setting { path, .. } | Change::Controller { path } => path.display().to_string(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The command on its CPUs.
+//! The isolated command.
 
 use crate::signals;
 use dyntick_model::CpuList;
@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
-/// Where and how a command runs.
+/// The CPUs and the scheduling of a command.
 #[derive(Clone, Debug)]
 pub struct Placement {
     /// Its CPUs.
@@ -24,7 +24,7 @@ pub struct Placement {
     pub fifo: Option<u32>,
 }
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -51,7 +51,7 @@ impl Running {
     /// Waits for its end.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         let pid = Pid::from_child(&self.child);
-        // Its number stays its own until it is collected, so no signal goes to another.
+        // Its PID stays reserved until it is reaped, so no signal can reach another process.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
         signals::pass_on_to(0);
@@ -60,11 +60,11 @@ impl Running {
 }
 
 fn place(mut entrance: Option<&File>, set: &CpuSet, fifo: Option<u32>) -> io::Result<()> {
-    // First of all, since joining a cpuset sets the affinity anew.
+    // This comes first, since joining a cpuset resets the affinity.
     if let Some(entrance) = &mut entrance {
         entrance.write_all(b"0")?;
     }
-    // Within its partition a task has these CPUs already, but for what its parent was restricted to.
+    // In its partition a task has these CPUs already, unless its parent was restricted.
     if rustix::thread::sched_getaffinity(None)? != *set {
         rustix::thread::sched_setaffinity(None, set)?;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What must be known of a machine to plan, read from it.
+//! The facts of a machine that a plan needs.
 
 use crate::change::{EXT_SERVERS, FAIR_SERVERS};
 use crate::places::CGROUPS;
@@ -8,33 +8,33 @@ use crate::{Format, Subject};
 use dyntick_model::{CpuList, CpuListError};
 use std::path::{Path, PathBuf};
 
-/// A machine before anything is changed.
+/// A machine before any change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The CPUs that are online.
+    /// The online CPUs.
     pub online: CpuList,
     /// The CPUs that `isolcpus=domain,` took out of load balancing at boot.
     pub boot_isolated: CpuList,
-    /// Major and minor of the kernel's version.
+    /// The major and minor version of the kernel.
     pub kernel: (u32, u32),
-    /// The files that may have to change, with their values.
+    /// The files that may have to be changed, with their values.
     pub files: Vec<SettingFile>,
-    /// Where a partition can be made; else why not.
+    /// The hierarchy for a partition, or the reason why there is none.
     pub cpusets: Result<Cpusets, String>,
     /// All threads.
     pub tasks: Vec<Task>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// A file that may have to change.
+/// A file that may have to be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingFile {
-    /// To what end.
+    /// The purpose of the change.
     pub subject: Subject,
     /// The file.
     pub path: PathBuf,
-    /// How it writes its value.
+    /// The format of its value.
     pub format: Format,
     /// Its value.
     pub value: String,
@@ -47,13 +47,13 @@ pub struct SettingFile {
 pub struct Cpusets {
     /// Its root.
     pub root: PathBuf,
-    /// Whether the children of the root have the controller.
+    /// True if the children of the root have the controller.
     pub enabled: bool,
-    /// The group that this process is in.
+    /// The group of this process.
     pub origin: PathBuf,
 }
 
-/// Why a machine cannot be read.
+/// The reason why a machine cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the CPUs of this machine: {path}: {reason}")]
 pub struct FactsError {
@@ -64,7 +64,7 @@ pub struct FactsError {
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
 impl Facts {
-    /// The CPUs that are online.
+    /// The online CPUs.
     pub fn online(system: &impl System) -> Result<CpuList, FactsError> {
         let error = |reason: String| FactsError { path: ONLINE, reason };
         let online = system.read(Path::new(ONLINE)).map_err(|e| error(e.to_string()))?;
@@ -103,7 +103,7 @@ struct Reader<'a, S> {
 }
 
 impl<S: System> Reader<'_, S> {
-    /// A file that is not there is not there on this kernel: nothing to change.
+    /// Adds a file, unless it does not exist on this kernel: then there is nothing to change.
     fn add(&mut self, subject: Subject, path: impl Into<PathBuf>, format: Format) {
         let path = path.into();
         if let Ok(value) = self.system.read(&path) {
@@ -123,7 +123,7 @@ impl<S: System> Reader<'_, S> {
         self.add(Watchdog, "/proc/sys/kernel/watchdog_cpumask", Format::List);
         let check = "/sys/devices/system/machinecheck/machinecheck0/check_interval";
         self.add(MachineCheck, check, Format::Text);
-        // The queues first: on the way back the mask of all must be there before theirs.
+        // Queues come first: when restoring, the mask of all must be written before theirs.
         let queues = Path::new("/sys/devices/virtual/workqueue");
         for queue in self.system.folders(queues) {
             self.add(Workqueues, queue.join("cpumask"), Format::Mask);
@@ -155,7 +155,7 @@ impl<S: System> Reader<'_, S> {
 
     fn of_cpu(&mut self, cpu: u32, bpf_scheduler: bool) {
         let folder = PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}"));
-        // Without a driver for idle states there is nothing to limit.
+        // Without an idle driver there is nothing to limit.
         if self.system.read(&folder.join("cpuidle/state0/name")).is_ok() {
             self.add(Subject::IdleStates, folder.join("power/pm_qos_resume_latency_us"), Format::Text);
         }
@@ -171,19 +171,22 @@ fn is_node(path: &Path) -> bool {
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Finds the hierarchy of version 2, if the cpuset controller is there and not on one of version 1.
+/// The mount point of a complete cgroup v2 hierarchy. In proc_pid_mountinfo(5), root and mount point are fields 4 and
+/// 5,
+/// and the type follows " - ".
+fn cgroup2_mount(line: &str) -> Option<PathBuf> {
+    let (head, tail) = line.split_once(" - ")?;
+    let mut head = head.split(' ').skip(3);
+    let (root, point) = (head.next()?, head.next()?);
+    (tail.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(point))
+}
+
+/// Finds the hierarchy of version 2, if the cpuset controller exists and is not on one of version 1.
 fn cpusets(system: &impl System) -> Result<Cpusets, String> {
     let text = |path: &str| system.read(Path::new(path)).unwrap_or_default();
     let mounts = text("/proc/self/mountinfo");
-    // proc_pid_mountinfo(5): root and mount point are fields 4 and 5, the type follows " - ".
-    let of_version_2 = |line: &str| {
-        let (head, tail) = line.split_once(" - ")?;
-        let mut head = head.split(' ').skip(3);
-        let (root, point) = (head.next()?, head.next()?);
-        (tail.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(point))
-    };
-    let mut roots: Vec<PathBuf> = mounts.lines().filter_map(of_version_2).collect();
-    // Of several the one at its usual place.
+    let mut roots: Vec<PathBuf> = mounts.lines().filter_map(cgroup2_mount).collect();
+    // Prefers the one at its usual path.
     roots.sort_by_key(|root| !root.starts_with(CGROUPS));
     let root = roots.into_iter().next();
     let root = root.ok_or("control groups (cgroup2) are not mounted at their root here")?;
@@ -196,11 +199,12 @@ fn cpusets(system: &impl System) -> Result<Cpusets, String> {
     let list = |file: &str| system.read(&root.join(file)).unwrap_or_default();
     let has = |text: &str| text.split_ascii_whitespace().any(|word| word == "cpuset");
     if !has(&list("cgroup.controllers")) {
-        return Err(match text("/proc/self/cgroup").contains(":cpuset:") {
-            true => "the cpuset controller is on a cgroup v1 hierarchy",
-            false => "this kernel has no cpuset controller",
-        }
-        .to_owned());
+        let reason = if text("/proc/self/cgroup").contains(":cpuset:") {
+            "the cpuset controller is on a cgroup v1 hierarchy"
+        } else {
+            "this kernel has no cpuset controller"
+        };
+        return Err(reason.to_owned());
     }
     let own = text("/proc/self/cgroup");
     let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
@@ -208,9 +212,9 @@ fn cpusets(system: &impl System) -> Result<Cpusets, String> {
     Ok(Cpusets { enabled: has(&list("cgroup.subtree_control")), root, origin })
 }
 
-/// Whether the deadline servers of the fair class and of BPF schedulers interrupt a task that is alone on its CPU, as
-/// from 6.12 on. 6.19 charges a task that runs before it enqueues a server (`dl_server_timer`, e636ffb9e31b), by its
-/// source; 7.2 was measured.
+/// Returns true if the deadline servers of the fair class and of BPF schedulers interrupt a task that is alone on its
+/// CPU, as since 6.12. By its source, 6.19 charges a running task before it enqueues a server (`dl_server_timer`,
+/// e636ffb9e31b); 7.2 was measured.
 pub(crate) fn servers_disturb(kernel: (u32, u32)) -> bool {
     ((6, 12)..(7, 2)).contains(&kernel)
 }

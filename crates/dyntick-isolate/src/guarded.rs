@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A file that root believes later: in a folder that only its owner enters, and nobody else can have
-//! written. Its rights do not depend on the umask (invariant 6).
+//! A file that root trusts later: its folder is accessible only to its owner, so that no other user can have written
+//! it. Its permissions do not depend on the umask (invariant 6).
 
 use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdir, open, openat};
 use rustix::io::Errno;
@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Opens a file for reading and appending, and makes it, and its folder, where they are not there.
+/// Opens a file for reading and appending, and creates it and its folder if they do not exist.
 ///
 /// # Errors
-/// Where the file system refuses, and where the folder or the file belongs to neither this user nor
-/// root, others may write to it, or it is a link or no regular file.
+/// If the file system refuses; if the folder or the file belongs to neither this user nor root, is writable by others,
+/// or is a symbolic link; or if the file is not regular.
 pub(crate) fn open_guarded(path: &Path) -> io::Result<File> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -20,7 +20,7 @@ pub(crate) fn open_guarded(path: &Path) -> io::Result<File> {
     let as_folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = open(folder, as_folder, Mode::empty()).map_err(|errno| link(errno, "its folder"))?;
     trusted(&fstat(&folder)?, "its folder")?;
-    // A FIFO would hang who opens it.
+    // Opening a FIFO would block.
     let flags = OFlags::RDWR
         | OFlags::APPEND
         | OFlags::CREATE
@@ -33,12 +33,12 @@ pub(crate) fn open_guarded(path: &Path) -> io::Result<File> {
         return Err(refused("it is not a regular file"));
     }
     trusted(&stat, "it")?;
-    // An earlier version left it readable to everybody, with the command line in it.
+    // An earlier version left it readable to all users, with the command line in it.
     fchmod(&file, Mode::RUSR | Mode::WUSR)?;
     Ok(File::from(file))
 }
 
-/// With the folders above it, which are as the system has them.
+/// Makes a folder and its parents, which keep the system's permissions.
 fn make_folder(folder: &Path) -> io::Result<()> {
     match mkdir(folder, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
@@ -103,7 +103,7 @@ mod tests {
         error.to_string()
     }
 
-    /// A journal in a folder of its own, made.
+    /// A journal in its own new folder.
     fn made() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("run/dyntick/journal");
@@ -111,13 +111,12 @@ mod tests {
         (root, path)
     }
 
-    /// The mode of a process's files, which the umask takes from, belongs to all of its threads: so the
-    /// umask is set in a child that is this test again.
+    /// The umask belongs to all threads of a process, so it is set in a child that runs this test again.
     #[test]
-    fn others_cannot_look_in_whatever_the_umask() {
+    fn journal_is_private_whatever_the_umask() {
         const MARK: &str = "DYNTICK_TEST_UMASK_0";
         if std::env::var_os(MARK).is_none() {
-            let name = "guarded::tests::others_cannot_look_in_whatever_the_umask";
+            let name = "guarded::tests::journal_is_private_whatever_the_umask";
             let status = std::process::Command::new("sh")
                 .args(["-c", "umask 0; exec \"$0\" --exact \"$1\""])
                 .arg(std::env::current_exe().unwrap())
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_version_left_readable_is_closed() {
+    fn readable_journal_of_an_earlier_version_is_made_private() {
         let (_root, path) = made();
         set_mode(path.parent().unwrap(), 0o755);
         set_mode(&path, 0o644);
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_have_written_is_refused() {
+    fn journal_writable_by_others_is_refused() {
         let (_root, path) = made();
         set_mode(&path, 0o666);
         assert!(refusal(&path).contains("it may be written by others (mode 0666)"));
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_user_is_refused() {
+    fn file_of_another_user_is_refused() {
         if !rustix::process::geteuid().is_root() {
             return println!("skipped: only root can give a file away");
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A second process that puts the machine back at once when the first is killed.
+//! A second process that restores the machine at once when the first is killed.
 //!
-//! It holds the lock of the journal together with the first, so that nobody takes the one for dead
-//! while the other is at work, and waits for the end of a pipe, which comes when the first process
-//! ends in whatever way. Where it is killed too, the journal remains for the next dyntick.
+//! It holds the lock of the journal together with the first, so that no process takes one for dead while the other is
+//! still at work. It waits for the end of a pipe, which comes when the first process ends in any way. If the guardian
+//! is killed too, the journal remains for the next dyntick.
 
 use crate::journal::{Journal, JournalError};
 use crate::restore::{Restored, restore};
@@ -16,8 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The first argument with which this program is started as guardian; the second is the number of
-/// the journal's open file.
+/// The first argument that starts this program as guardian; the second is the file descriptor of the journal.
 pub const GUARD_COMMAND: &str = "isolate-guardian";
 
 /// The guardian of this process.
@@ -27,7 +26,7 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// Starts it, in a session of its own, so that what is sent to this terminal does not reach it.
+    /// Starts it in its own session, so that signals of this terminal do not reach it.
     pub fn start(program: &Path, journal: &Journal) -> io::Result<Self> {
         let lock = journal.file().as_raw_fd();
         let mut command = Command::new(program);
@@ -54,15 +53,12 @@ impl Guardian {
     }
 }
 
-/// The guardian's life. Returns what it put back; none where its charge ended as it should.
+/// Runs the guardian. Returns the restored settings; `None` if the first process ended normally.
 pub fn guard(lock: RawFd) -> Result<Option<Restored>, JournalError> {
-    // SAFETY: the number was given by the parent, which has opened it for this process alone.
+    // SAFETY: the parent has opened this descriptor for this process alone.
     let file = unsafe { File::from_raw_fd(lock) };
     let mut end = [0; 1];
     while io::stdin().read(&mut end).is_ok_and(|count| count > 0) {}
     let journal = Journal::inherit(&Journal::default_path(), file);
-    match journal.is_at_its_path() {
-        true => restore(&mut Live, journal),
-        false => Ok(None),
-    }
+    if journal.is_at_its_path() { restore(&mut Live, journal) } else { Ok(None) }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From beginning to end: lock, guardian, journal, changes; and all of it back.
+//! The complete isolation: lock, guardian, journal and changes, and the restoration of everything.
 
 use crate::apply::{Applied, ApplyError, apply};
 use crate::change::PARTITION_FILE;
@@ -17,44 +17,44 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why CPUs cannot be isolated.
+/// The reason why CPUs cannot be isolated.
 #[derive(Debug, thiserror::Error)]
 pub enum IsolateError {
-    /// The journal.
+    /// The journal failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The machine cannot be read.
     #[error(transparent)]
     Facts(#[from] FactsError),
-    /// Stopped by a signal, or by the journal.
+    /// Applying was stopped by a signal, or by the journal.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// The guardian.
+    /// The guardian could not be started.
     #[error("cannot start the guardian, which restores everything if this process is killed: {0}")]
     Guardian(io::Error),
-    /// What an earlier run has left cannot be put back, so nothing may be added to it.
+    /// The changes of an earlier run cannot be restored, so nothing may be added to them.
     #[error("an earlier isolation is not completely restored: {0}; `dyntick isolate --restore` tries again, \
              and deleting {journal} keeps the settings as they are", journal = Journal::default_path().display())]
     Leftover(String),
 }
 
-/// CPUs that are isolated; dropping this ends it.
+/// An isolation of CPUs; dropping it restores them.
 #[derive(Debug)]
 pub struct Isolation {
     journal: Option<Journal>,
     guardian: Option<Guardian>,
     request: Request,
-    /// What was done.
+    /// The result of applying the plan.
     pub applied: Applied,
-    /// What was to be done.
+    /// The plan.
     pub plan: Plan,
-    /// Tells what came of putting back where nobody is left to return it to.
+    /// Reports the result of restoring if no caller is left to receive it.
     say: fn(&Result<Restored, JournalError>),
 }
 
 impl Isolation {
-    /// Isolates CPUs for a command. `program` is this program, which is started as guardian; `say` tells
-    /// what came of putting back where this is dropped before its end.
+    /// Isolates CPUs for a command. `program` is this program, which is also started as guardian; `say` reports the
+    /// result of restoring if this is dropped before its end.
     pub fn begin(
         request: &Request,
         command: &[OsString],
@@ -67,7 +67,7 @@ impl Isolation {
         let online = Facts::online(&Live)?;
         let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         if let Err(error) = journal.begin(&request.cpus, &online, &words) {
-            // Nothing is in it, and nothing was changed.
+            // It is empty, and nothing was changed.
             let _ = journal.remove();
             return Err(error.into());
         }
@@ -81,7 +81,7 @@ impl Isolation {
             say,
         };
         isolation.guardian = Some(guardian.map_err(IsolateError::Guardian)?);
-        // The guardian is one of the threads that must make room.
+        // The guardian is one of the threads that must be moved.
         isolation.plan = plan(&Facts::read(&Live, &request.cpus)?, request);
         let stopped = || signals::received().is_some();
         let journal = isolation.journal.as_mut().expect("is there until the end");
@@ -89,7 +89,7 @@ impl Isolation {
         Ok(isolation)
     }
 
-    /// Folders that others will make, and are to be removed if they cannot: all that begin so.
+    /// Journals folders that others will make, by their common prefix; they are removed if their makers cannot.
     pub fn announce(&mut self, prefix: PathBuf) -> Result<(), IsolateError> {
         let record = Record::Change { subject: Subject::Trace, change: Change::Folders { prefix } };
         let journal = self.journal.as_mut().expect("is there until the end");
@@ -103,14 +103,14 @@ impl Isolation {
         Running::start(command, &placement)
     }
 
-    /// Whether the partition is still what it was made; none where there was none.
+    /// Returns true if the partition is still valid; `None` if there was none.
     pub fn partition_holds(&self) -> Option<bool> {
         let folder = self.applied.partition.as_ref()?;
         let now = std::fs::read_to_string(folder.join(PARTITION_FILE)).unwrap_or_default();
         Some(now.trim() == self.request.kind.kernel_name())
     }
 
-    /// Puts everything back.
+    /// Restores everything.
     pub fn end(mut self) -> Result<Restored, JournalError> {
         self.put_back()
     }
@@ -132,7 +132,7 @@ impl Drop for Isolation {
     }
 }
 
-/// Takes the journal and puts back what an earlier owner may have left in it.
+/// Takes the journal and restores the changes that an earlier owner may have left in it.
 fn take_clean() -> Result<Journal, IsolateError> {
     let path = Journal::default_path();
     let journal = Journal::take_of_dead(&path)?;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The journal: what was changed, written before it is changed, one line of JSON each.
+//! The journal: each change is written to it before it is made, as one line of JSON.
 //!
-//! A line is written whole or not at all: what a full file system or a file limit cuts is taken back, and
-//! what a kill cuts is taken away before the next line, so that no two lines become one.
+//! A line is written completely or not at all. If a full file system or a file limit cuts a line, it is removed; if a
+//! kill cuts it, it is removed before the next line, so that no two lines become one.
 //!
-//! It lies in memory (`/run`), as the settings do: neither survives a boot. The lock on it says
-//! whether its dyntick, or the guardian of that, still lives; process numbers are for people only.
-//! Only root enters its folder: who could write to it could have root write for him on the way back.
+//! Like the settings, it is in memory (`/run`): neither survives a boot. The lock on it shows if its dyntick, or the
+//! guardian, still lives; process IDs are only informative. Only root can enter its folder: a user who could write to
+//! it could make root write any file when restoring.
 
 use crate::guarded::open_guarded;
 use crate::record::{BOOT, Contents, Header, Record, VERSION, boot};
@@ -20,24 +20,24 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Why there is no journal.
+/// The reason why there is no journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// Another dyntick has it.
+    /// Another dyntick holds it.
     #[error(
         "another dyntick isolates CPUs on this machine ({0}), and only one can at a time: give all CPUs to \
          one (-C LIST), or wait until it ends"
     )]
     Taken(String),
-    /// The file cannot be made, read or written.
+    /// The file cannot be created, read or written.
     #[error("{path}: {source}")]
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// It was written by another dyntick.
+    /// It was written by another version of dyntick.
     #[error(
         "{path}:1: this journal was written by another version of dyntick: restore with that version, or \
          delete it to keep the settings as they are ({text})"
@@ -48,32 +48,32 @@ pub enum JournalError {
         /// Its first line.
         text: String,
     },
-    /// It was written since the machine started, where another number of this start is seen.
+    /// It was written during this boot, but in a place with another boot ID.
     #[error(
         "{0}: this journal was written during this boot, but with another boot_id: restore from where the isolation was started, or \
          delete it to keep the settings as they are"
     )]
     Elsewhere(PathBuf),
-    /// This process is in a container, in the way that is said.
+    /// This process is in a container of the given kind.
     #[error("dyntick runs in a container ({0}), and if that is killed nothing restores the machine")]
     Container(String),
 }
 
-/// How long a process may take to end that is being killed right now.
+/// The time that a killed process may take to end.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// How long a guardian may take.
+/// The time that a guardian may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often its folder may be removed while it is opened.
+/// The number of times that its folder may be removed while it is opened.
 const TRIES: u32 = 100;
 
-/// The journal's folder; it is gone with the boot.
+/// The journal's folder, which does not survive a boot.
 const FOLDER: &str = "/run/dyntick";
 const FILE: &str = "isolate.journal";
 
-/// So much room is kept for it from its beginning, bytes: the threads of a machine that others have
-/// moved meanwhile, some 100 bytes each, are written where `/run` may have become full.
+/// The bytes that are reserved for it from the start: for threads that others have moved meanwhile, some 100 bytes
+/// each, even if `/run` has become full.
 const ROOM: u64 = 64 << 10;
 
 /// The journal, held by this process.
@@ -81,17 +81,17 @@ const ROOM: u64 = 64 << 10;
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Whether the last line is known to have its end.
+    /// True if the last line is known to be complete.
     whole: bool,
 }
 
 impl Journal {
-    /// Where it is; in a folder that only root may enter.
+    /// The path of the journal, in a folder that only root may enter.
     pub fn default_path() -> PathBuf {
         Path::new(FOLDER).join(FILE)
     }
 
-    /// Takes the journal and makes it if there is none. It may hold what a killed dyntick has left.
+    /// Takes the journal, or creates it. It may hold the changes of a killed dyntick.
     pub fn take(path: &Path) -> Result<Self, JournalError> {
         match Self::attempt(path)? {
             Attempt::Taken(journal) => Ok(journal),
@@ -99,8 +99,8 @@ impl Journal {
         }
     }
 
-    /// Takes the journal as [`Journal::take`] does, and waits for the guardian of a dyntick that is
-    /// dead, which is about to put everything back.
+    /// Takes the journal as [`Journal::take`] does, and waits for the guardian of a dead dyntick, which is about to
+    /// restore everything.
     pub fn take_of_dead(path: &Path) -> Result<Self, JournalError> {
         let begin = Instant::now();
         loop {
@@ -108,11 +108,9 @@ impl Journal {
                 Attempt::Taken(journal) => return Ok(journal),
                 Attempt::Held(header) => header,
             };
-            // Without a header it has just begun.
-            let patience = match header.as_ref().is_none_or(|header| lives(header.writer())) {
-                true => MOMENT,
-                false => PATIENCE,
-            };
+            // Without a header it has just been created.
+            let patience =
+                if header.as_ref().is_none_or(|header| lives(header.writer())) { MOMENT } else { PATIENCE };
             if begin.elapsed() >= patience {
                 return Err(taken(header.as_ref()));
             }
@@ -125,16 +123,16 @@ impl Journal {
         let mut tries = 0..TRIES;
         loop {
             let file = match open_guarded(path) {
-                // Its last owner has removed the folder between our two steps.
+                // Its last owner has removed the folder between these two steps.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => continue,
                 opened => opened.map_err(error)?,
             };
             let mut journal = Self::inherit(path, file);
             match rustix::fs::flock(&journal.file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) if journal.is_at_its_path() => return Ok(Attempt::Taken(journal)),
-                // Its last owner has removed it between our two steps.
+                // Its last owner has removed it between these two steps.
                 Ok(()) => {}
-                // Its own file tells by whom, even if that one removes it meanwhile.
+                // The file itself names its owner, even if that one removes it meanwhile.
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     return Ok(Attempt::Held(journal.read().ok().flatten().map(|contents| contents.header)));
                 }
@@ -143,12 +141,12 @@ impl Journal {
         }
     }
 
-    /// As an inherited, open and locked file.
+    /// Makes a journal from an inherited file, open and locked.
     pub fn inherit(path: &Path, file: File) -> Self {
         Self { path: path.to_owned(), file, whole: false }
     }
 
-    /// The file, for a child to inherit; the lock goes with it.
+    /// The file, for a child to inherit with its lock.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -158,14 +156,14 @@ impl Journal {
         &self.path
     }
 
-    /// Whether it is still the journal, and was not removed.
+    /// Returns true if the file at the path is still this journal.
     pub(crate) fn is_at_its_path(&self) -> bool {
         let here = self.file.metadata().map(|m| (m.dev(), m.ino()));
         let there = std::fs::symlink_metadata(&self.path).map(|m| (m.dev(), m.ino()));
         matches!((here, there), (Ok(here), Ok(there)) if here == there)
     }
 
-    /// Begins it.
+    /// Writes the header.
     pub fn begin(
         &mut self,
         cpus: &CpuList,
@@ -181,14 +179,13 @@ impl Journal {
             online: online.clone(),
             command: command.to_vec(),
         };
-        // Where there is no room, or no such call, the lines are written all the same as far as they can be.
+        // If there is no room, or no such call, the lines are still written as far as possible.
         let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, ROOM);
         self.append_line(&header)
     }
 
-    /// Adds a record. When this returns it outlives this process, which is all that is wanted: where `/run`
-    /// is on a disk, waiting for that would take milliseconds for each thread, and nothing of it is wanted
-    /// after a boot.
+    /// Adds a record, which then outlives this process. That is enough: if `/run` is on a disk, syncing it would take
+    /// milliseconds for each thread, and nothing of it is needed after a boot.
     pub fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         self.append_line(record)
     }
@@ -199,17 +196,17 @@ impl Journal {
         self.write_whole(&line).map_err(|source| JournalError::File { path: self.path.clone(), source })
     }
 
-    /// Whole, or not at all.
+    /// Writes a line completely, or not at all.
     fn write_whole(&mut self, line: &[u8]) -> io::Result<()> {
         self.cut_half_line()?;
         let before = self.file.metadata()?.len();
         self.file.write_all(line).inspect_err(|_| {
-            // Where even this fails, it is tried again before the next line.
+            // If even this fails, it is tried again before the next line.
             self.whole = self.file.set_len(before).is_ok();
         })
     }
 
-    /// Takes away what its last writer has not written whole, so that nothing is written behind it.
+    /// Removes an incomplete last line, so that nothing is appended to it.
     fn cut_half_line(&mut self) -> io::Result<()> {
         if !self.whole && self.file.metadata()?.is_file() {
             let text = self.bytes()?;
@@ -229,10 +226,10 @@ impl Journal {
         Ok(text)
     }
 
-    /// What it holds: none where nothing was begun, or where it is of an earlier boot.
+    /// Reads its content: `None` if it has no header, or is of an earlier boot.
     ///
     /// # Errors
-    /// Where it cannot be read, or its first line is not of this version of dyntick.
+    /// If it cannot be read, or its first line is not of this version of dyntick.
     pub fn read(&mut self) -> Result<Option<Contents>, JournalError> {
         let path = self.path.clone();
         let file = |source| JournalError::File { path: path.clone(), source };
@@ -248,26 +245,26 @@ impl Journal {
         }
     }
 
-    /// Whether it survives no boot, as all of `/run` where that is a tmpfs (`include/uapi/linux/magic.h`): a
-    /// clock that was set meanwhile says nothing then.
+    /// Returns true if it cannot survive a boot, as in a `/run` on tmpfs (`include/uapi/linux/magic.h`): a clock that
+    /// was set meanwhile then does not matter.
     fn is_in_memory(&self) -> io::Result<bool> {
         const TMPFS_MAGIC: u64 = 0x0102_1994;
         Ok(rustix::fs::fstatfs(&self.file)?.f_type as u64 == TMPFS_MAGIC)
     }
 
-    /// Ends it: all is as before.
+    /// Removes it: everything is restored.
     pub fn remove(self) -> Result<(), JournalError> {
         let removed = std::fs::remove_file(&self.path);
-        // Empty, if another still needs the folder.
+        // Fails harmlessly if another process still needs the folder.
         let _ = self.path.parent().map(std::fs::remove_dir);
         removed.map_err(|source| JournalError::File { path: self.path.clone(), source })
     }
 }
 
-/// What came of trying to take a journal.
+/// The result of an attempt to take a journal.
 enum Attempt {
     Taken(Journal),
-    /// Another has it: who has begun it, if that is written yet.
+    /// Another process holds it, the one in the header if it has been written.
     Held(Option<Header>),
 }
 
@@ -275,7 +272,7 @@ fn number_of_boot() -> Result<String, JournalError> {
     boot().map_err(|source| JournalError::File { path: BOOT.into(), source })
 }
 
-/// When this boot began, by the clock as it is set now.
+/// The start of this boot, by the present clock.
 fn began() -> SystemTime {
     let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     SystemTime::now() - Duration::from_secs(up.tv_sec.try_into().unwrap_or_default())
@@ -313,13 +310,13 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_was_written_and_no_half_line() {
+    fn journal_keeps_complete_lines_only() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = begun(folder.path());
         journal.append(&record("2")).unwrap();
         journal.append(&record("3")).unwrap();
         let text = std::fs::read_to_string(folder.path().join("j")).unwrap();
-        // Whatever moment its writer died: never more than was written, never a damaged record.
+        // Whenever its writer died: never more than was written, and never a damaged record.
         for length in 0..=text.len() {
             std::fs::write(folder.path().join("j"), &text[..length]).unwrap();
             let records = journal.read().unwrap().map_or(0, |contents| contents.records.len());
@@ -333,14 +330,14 @@ mod tests {
         assert!(!folder.path().join("j").exists());
     }
 
-    /// The file system is full after any number of bytes. (`/dev/full` writes none; a limit of a process
-    /// belongs to all of its threads, so this is a child that is this test again.)
+    /// The file system is full after any number of bytes. (`/dev/full` accepts none. A limit belongs to all threads of
+    /// a process, so this is a child that runs this test again.)
     #[test]
-    fn a_line_that_does_not_fit_is_taken_back() {
+    fn line_that_does_not_fit_is_removed() {
         const MARK: &str = "DYNTICK_TEST_FILE_LIMIT";
         let Some(folder) = std::env::var_os(MARK) else {
             let folder = tempfile::tempdir().unwrap();
-            let name = "journal::tests::a_line_that_does_not_fit_is_taken_back";
+            let name = "journal::tests::line_that_does_not_fit_is_removed";
             let mut child = std::process::Command::new(std::env::current_exe().unwrap());
             let status = child.args(["--exact", name]).env(MARK, folder.path()).status().unwrap();
             assert!(status.success());
@@ -371,9 +368,9 @@ mod tests {
         rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
     }
 
-    /// A writer was killed within a line: the next one writes none behind it.
+    /// A writer was killed within a line: the next one never appends to it.
     #[test]
-    fn nothing_is_written_behind_a_half_line() {
+    fn incomplete_line_is_never_appended_to() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
         let mut journal = begun(folder.path());
@@ -392,9 +389,9 @@ mod tests {
         }
     }
 
-    /// A pipe is no medium, and refuses to be waited for (fsync(2): EINVAL).
+    /// A pipe has no storage, and refuses to be synced (fsync(2): EINVAL).
     #[test]
-    fn no_disk_is_waited_for() {
+    fn append_never_syncs() {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let mut journal = Journal::inherit(Path::new("j"), File::from(writer));
         journal.append(&record("2")).unwrap();
@@ -405,31 +402,32 @@ mod tests {
     }
 
     #[test]
-    fn one_has_it_at_a_time() {
+    fn only_one_process_holds_the_journal() {
         let folder = tempfile::tempdir().unwrap();
         let first = begun(folder.path());
         let second = Journal::take(&folder.path().join("j")).unwrap_err().to_string();
         assert!(second.contains("CPUs 3 for ./app"), "{second}");
-        // What a killed one leaves is taken over.
+        // The journal of a killed process is taken over.
         drop(first);
         assert!(Journal::take(&folder.path().join("j")).unwrap().read().unwrap().is_some());
     }
 
     #[test]
-    fn of_an_earlier_boot_or_another_version() {
+    fn journal_of_an_earlier_boot_or_another_version_is_not_restored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
         drop(begun(folder.path()));
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
-        let told = Journal::take(&path).unwrap().read().unwrap_err().to_string();
-        assert!(told.contains("written during this boot"), "{told}");
+        let error = Journal::take(&path).unwrap().read().unwrap_err().to_string();
+        assert!(error.contains("written during this boot"), "{error}");
         std::fs::write(&path, text.replace(&boot().unwrap(), "another")).unwrap();
         File::options().write(true).open(&path).unwrap().set_modified(began() - PATIENCE).unwrap();
         let mut old = Journal::take(&path).unwrap();
-        match old.is_in_memory().unwrap() {
-            true => assert!(old.read().is_err(), "it would not have survived the boot"),
-            false => assert_eq!(old.read().unwrap(), None),
+        if old.is_in_memory().unwrap() {
+            assert!(old.read().is_err(), "it would not have survived the boot")
+        } else {
+            assert_eq!(old.read().unwrap(), None)
         }
         drop(old);
         std::fs::write(&path, text.replace("\"version\":1", "\"version\":9")).unwrap();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Makes CPUs quiet for the time of a command, and puts every setting back.
+//! Makes CPUs quiet while a command runs, and restores every setting.
 //!
-//! The pure part: what is to be changed ([`plan`]), what each [`Change`] is, and what is to become of
-//! it when the machine is put back ([`judge`], [`affinity`]). The other part does it: [`apply`] and
-//! [`restore`] on a [`System`], with a [`Journal`] that knows of each change before it is made.
+//! The pure part decides the changes ([`plan`]), describes each [`Change`], and decides its restoration ([`judge`],
+//! [`affinity`]). The other part executes them: [`apply`] and [`restore`] on a [`System`], with a [`Journal`] of each
+//! change before it is made.
 
 pub mod affinity;
 pub mod apply;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The places of a machine that isolating may change. What a journal names beside them was not written
-//! by dyntick, and is not put back: a journal that somebody else could write must not become a way to
-//! write any file as root. Pure; that no link stands in a path is for who opens it ([`crate::Live`]).
+//! The paths that isolating may change. Any other path in a journal was not written by dyntick, and is not restored: a
+//! journal that another user could write must not become a way to write any file as root. Pure; [`crate::Live`] refuses
+//! paths with symbolic links when it opens them.
 
 use crate::change::{Change, EXT_SERVERS, FAIR_SERVERS};
 use std::path::{Component, Path};
 
-/// Where a control group's hierarchy of version 2 must be mounted, itself or below.
+/// The mount point of the cgroup v2 hierarchy, itself or a folder below it.
 pub(crate) const CGROUPS: &str = "/sys/fs/cgroup";
 /// The name of the control group.
 pub(crate) const GROUP: &str = "dyntick-isolate";
-/// Of a network device, whose own folder may be anywhere below that of all devices.
+/// The folder of all devices; a network device's own folder may be anywhere below it.
 const DEVICES: &str = "/sys/devices";
 const PACKET_STEERING: &str = "net/*/queues/*/rps_cpus";
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
-/// The files with a value, as [`crate::Facts`] finds them. `#` stands for a number, `*` for a name.
+/// The files with a value, as [`crate::Facts`] finds them. `#` matches a number, `*` a name.
 const SETTINGS: &[&str] = &[
     "/proc/sys/vm/stat_interval",
     "/proc/sys/kernel/numa_balancing",
@@ -29,11 +29,11 @@ const SETTINGS: &[&str] = &[
     "/sys/devices/system/cpu/cpu#/power/pm_qos_resume_latency_us",
 ];
 
-/// Whether isolating makes such changes, and so may undo this one.
+/// Returns true if isolating makes such changes, and so may undo this one.
 pub fn may_be_changed(change: &Change) -> bool {
     match change {
         Change::Setting { path, .. } => is_setting(path),
-        // The kernel knows what the affinity of a thread is; there is no path in it.
+        // The affinity of a thread has no path.
         Change::Affinity { .. } => true,
         Change::Controller { path } => is_below(path, CGROUPS) && path.ends_with("cgroup.subtree_control"),
         Change::Partition { folder, origin, .. } => {
@@ -56,7 +56,7 @@ fn is_packet_steering(path: &Path) -> bool {
     device.is_some_and(|device| matches(path, &format!("{}/{PACKET_STEERING}", device.display())))
 }
 
-/// `dyntick-PID-` in the folder of trace instances.
+/// Matches `dyntick-PID-` in the folder of trace instances.
 fn is_instance(prefix: &Path) -> bool {
     let owner =
         prefix.file_name().and_then(|name| name.to_str()?.strip_prefix("dyntick-")?.strip_suffix('-'));
@@ -90,7 +90,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An absolute path, as written: `Path` itself passes over `.` and doubled slashes.
+/// Returns true for an absolute path as written: `Path` itself skips `.` and doubled slashes.
 fn is_plain(path: &Path) -> bool {
     let normal = |component: Component<'_>| matches!(component, Component::RootDir | Component::Normal(_));
     path.is_absolute() && path.components().all(normal)
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_those_that_isolating_knows() {
+    fn only_known_settings_are_restored() {
         for path in [
             "/proc/sys/vm/stat_interval",
             "/proc/irq/24/smp_affinity_list",
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_its_own() {
+    fn only_own_folders_are_removed() {
         assert!(partition("/sys/fs/cgroup/dyntick-isolate", "/sys/fs/cgroup"));
         assert!(partition("/sys/fs/cgroup/unified/dyntick-isolate", "/sys/fs/cgroup/unified/user.slice/x"));
         assert!(!partition("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From what a machine is to what is changed, and in which order. Pure.
+//! The plan: the changes of a machine, in their order. Pure.
 
 use crate::facts::{Facts, SettingFile, servers_disturb};
 use crate::places::GROUP;
@@ -8,58 +8,58 @@ use crate::{Change, PartitionKind, Subject};
 use dyntick_model::CpuList;
 use std::path::Path;
 
-/// What a user asks for.
+/// The request of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The CPUs to isolate.
     pub cpus: CpuList,
-    /// Isolated, or balanced among themselves.
+    /// The kind of the partition: isolated, or load balanced.
     pub kind: PartitionKind,
-    /// Whether the command runs in a real-time class.
+    /// True if the command runs in a real-time class.
     pub realtime: bool,
-    /// The longest wake-up from an idle state, us; 0 leaves the idle states alone.
+    /// The longest wake-up from an idle state, µs; 0 leaves the idle states alone.
     pub idle_latency_us: u32,
 }
 
-/// A change, and to what end it is made.
+/// A change, and its purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// To what end.
+    /// The purpose of the change.
     pub subject: Subject,
     /// The change.
     pub change: Change,
 }
 
-/// What is changed, in its order; it is undone in the opposite one.
+/// The changes in their order; they are undone in the reverse order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Settings.
+    /// The settings.
     pub first: Vec<Step>,
-    /// Threads with an affinity of their own: journaled before the partition, set after it.
+    /// The threads with their own affinity: journaled before the partition, set after it.
     pub guarded: Vec<Step>,
-    /// The partition; nothing where it cannot be made, or where `isolcpus=` did the same at boot.
+    /// The partition; empty if it cannot be made, or if `isolcpus=` has the same effect since boot.
     pub partition: Vec<Step>,
-    /// Threads that are moved one by one where there is no partition.
+    /// The threads that are moved one by one if there is no partition.
     pub moved: Vec<Step>,
-    /// Settings that follow all else.
+    /// The settings that follow everything else.
     pub last: Vec<Step>,
-    /// Why there is no partition.
+    /// The reason why there is no partition.
     pub no_partition: Option<String>,
-    /// What a user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Seconds between two foldings of the statistics of virtual memory.
+/// The seconds between two foldings of the memory statistics.
 const VM_STAT_INTERVAL: &str = "60";
 
-/// Plans. `online` must hold more CPUs than are isolated.
+/// Makes the plan. `online` must have more CPUs than are isolated.
 pub fn plan(facts: &Facts, request: &Request) -> Plan {
     let mut plan = Plan { notes: facts.notes.clone(), ..Plan::default() };
     for file in &facts.files {
         let Some(change) = setting(file, facts, request) else { continue };
         let step = Step { subject: file.subject, change };
-        // The grace periods of what is done before would take longer. (The fair server of a CPU that is
-        // alone in its partition refuses to be changed: EBUSY on 6.12.)
+        // Earlier, these would delay the grace periods of the other changes. (The fair server of a CPU that is alone
+        // in its partition refuses to be changed: EBUSY on 6.12.)
         match file.subject {
             Subject::Rcu => plan.last.push(step),
             _ => plan.first.push(step),
@@ -101,15 +101,15 @@ pub fn plan(facts: &Facts, request: &Request) -> Plan {
 }
 
 impl Plan {
-    /// The steps that will be taken as far as is known now: with the partition, if it is to be.
+    /// The steps that will be taken as far as is known now: with the partition, if one is planned.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         let threads = if self.partition.is_empty() { &self.moved } else { &self.guarded };
         self.first.iter().chain(threads).chain(&self.partition).chain(&self.last)
     }
 }
 
-/// A threaded handler goes where its interrupt goes (`kernel/irq/manage.c: irq_thread_check_affinity`),
-/// but some only at their next interrupt, until when a partition that goes leaves them on all CPUs.
+/// Returns true for a threaded handler, which follows its interrupt (`kernel/irq/manage.c: irq_thread_check_affinity`).
+/// Some follow only at their next interrupt; until then a removed partition leaves them on all CPUs.
 fn follows_interrupt(task: &Task, isolated: &CpuList) -> bool {
     task.kernel && task.comm.starts_with("irq/") && !task.cpus.intersection(isolated).is_empty()
 }
@@ -128,7 +128,7 @@ fn affinity(task: &Task, online: &CpuList, isolated: &CpuList) -> Step {
     Step { subject: Subject::Threads, change }
 }
 
-/// Those of `cpus` that are not isolated; where that is none, all that are not.
+/// The CPUs of `cpus` that are not isolated; if there are none, all CPUs that are not.
 fn without(cpus: &CpuList, online: &CpuList, isolated: &CpuList) -> CpuList {
     let rest = cpus.difference(isolated);
     if rest.is_empty() { online.difference(isolated) } else { rest }
@@ -158,8 +158,8 @@ fn setting(file: &SettingFile, facts: &Facts, request: &Request) -> Option<Chang
             if file.subject == Subject::Interrupts {
                 via = behind(file, isolated);
             }
-            // Kernels before 6.12 widen the affinity of unbound workers when a partition goes, and it
-            // cannot be set; writing another mask and then the old one has them made anew.
+            // Before 6.12, removing a partition widens the affinity of unbound workers, which cannot be set. Writing
+            // another mask and then the old one makes the kernel create them again.
             if is_workqueue_root(&file.path) && new == cpus && facts.kernel < (6, 12) {
                 via = Some(file.format.of(&facts.online));
             }
@@ -170,8 +170,8 @@ fn setting(file: &SettingFile, facts: &Facts, request: &Request) -> Option<Chang
     Some(Change::Setting { path: file.path.clone(), format: file.format, old: value.to_owned(), new, via })
 }
 
-/// An interrupt that went to an isolated CPU is sent there again before its old mask is written,
-/// under which it then stays (`arch/x86/kernel/apic/vector.c: assign_vector_locked`).
+/// The CPU to write before the old mask. An interrupt that went to an isolated CPU is first sent there again; with the
+/// old mask it then stays (`arch/x86/kernel/apic/vector.c: assign_vector_locked`).
 fn behind(file: &SettingFile, isolated: &CpuList) -> Option<String> {
     let target = file.behind.as_ref()?;
     let cpus: CpuList = target.parse().ok()?;
@@ -182,7 +182,7 @@ fn is_workqueue_root(path: &Path) -> bool {
     path == Path::new("/sys/devices/virtual/workqueue/cpumask")
 }
 
-/// `pm_qos_resume_latency_us` is 0 for no limit and `n/a` for no latency at all.
+/// The new limit, if it is lower. `pm_qos_resume_latency_us` is 0 for no limit, and `n/a` for no latency at all.
 fn idle_latency(value: &str, limit: u32) -> Option<String> {
     let stricter = match value {
         "n/a" => true,
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn deadline_servers_are_switched_off_only_where_they_disturb() {
+    fn deadline_servers_are_switched_off_only_if_they_disturb() {
         let changed = |kernel, realtime| {
             let (cpus, kind) = (CpuList::from_iter([1]), PartitionKind::Isolated);
             let request = Request { cpus, kind, realtime, idle_latency_us: 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The lines of a journal, and what they say where some are damaged. Pure, but for the boot's number.
+//! The lines of a journal, and their meaning if some are damaged. Pure, except for the boot ID.
 
 use crate::system::{Task, TaskId};
 use crate::{Change, Subject};
@@ -8,25 +8,25 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Deserializer;
 
-/// Of the format.
+/// The version of the format.
 pub(crate) const VERSION: u32 = 1;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Of this format.
+    /// The version of its format.
     pub version: u32,
-    /// The boot of which it tells (`/proc/sys/kernel/random/boot_id`).
+    /// The ID of the boot (`/proc/sys/kernel/random/boot_id`).
     pub boot: String,
-    /// The process that wrote it.
+    /// The PID of its writer.
     pub pid: u32,
-    /// When that started, clock ticks since boot.
+    /// The start of the writer, in clock ticks since boot.
     pub start: u64,
-    /// The CPUs that are isolated.
+    /// The isolated CPUs.
     pub cpus: CpuList,
     /// The CPUs that were online.
     pub online: CpuList,
-    /// What runs on them.
+    /// The isolated command.
     pub command: Vec<String>,
 }
 
@@ -42,17 +42,17 @@ impl Header {
 pub enum Record {
     /// A change that may have been made.
     Change {
-        /// To what end.
+        /// The purpose of the change.
         subject: Subject,
-        /// Which.
+        /// The change.
         #[serde(flatten)]
         change: Change,
     },
-    /// What another program had set, or the kernel had given, and a step of the way back wipes out.
+    /// A setting of another program or the kernel that a step of the restoration resets.
     Adopt {
-        /// The thread's number.
+        /// The thread ID.
         tid: i32,
-        /// When it started.
+        /// The thread's start.
         start: u64,
         /// Its name.
         comm: String,
@@ -62,35 +62,37 @@ pub enum Record {
 }
 
 impl Record {
-    /// The affinity of this thread is to be kept.
+    /// Makes a record to keep the affinity of this thread.
     pub fn adopt(task: &Task) -> Self {
         let Task { id, comm, cpus, .. } = task.clone();
         Record::Adopt { tid: id.tid, start: id.start, comm, cpus }
     }
 }
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// Its first line.
     pub header: Header,
-    /// The others, in their order.
+    /// The records, in their order.
     pub records: Vec<Record>,
-    /// The numbers of lines that hold a half record, whose change was not made.
+    /// The numbers of lines with an incomplete record, whose change was not made.
     pub cut: Vec<usize>,
-    /// The numbers of lines that may stand for a change, but do not say which.
+    /// The numbers of lines that may have been a change, but are unreadable.
     pub unreadable: Vec<usize>,
 }
 
 impl Contents {
-    /// Reads the lines; none where there is no whole one. An error is a first line that is not of this version.
+    /// Reads the lines; `None` if there is no complete one.
     ///
-    /// What may be passed over follows from how lines come to be. A change is made after its line is
-    /// written with its end, so a record that was cut stands for no change: the last line without its
-    /// end, and what stands before another record on one line (earlier versions wrote on behind a half
-    /// line). Whole records that lost the ends of their lines are read. Any other line that says nothing was
-    /// damaged after it was written, and may have been a setting. It stops nothing either, but the machine is
-    /// then not known to be put back.
+    /// # Errors
+    /// The first line, if it is not of this version.
+    ///
+    /// A line is skipped only if it cannot have been a change. A change is made after its line was written with its
+    /// end, so an incomplete record was never executed. That is the last line without its end, and the text before
+    /// another record on one line (earlier versions appended to an incomplete line). Complete records that lost their
+    /// line's end are read. Any other unreadable line was damaged after it was written, and may have been a setting. It
+    /// does not stop the restoration, but the machine is then not known to be restored.
     pub(crate) fn parse(text: &[u8]) -> Result<Option<Self>, String> {
         let Some(end) = text.iter().rposition(|byte| *byte == b'\n') else { return Ok(None) };
         let mut lines = text[..end].split(|byte| *byte == b'\n');
@@ -121,37 +123,34 @@ impl Contents {
             return;
         };
         self.records.push(record);
-        match is_cut(before) {
-            true => self.cut.push(number),
-            false => self.unreadable.push(number),
-        }
+        if is_cut(before) { self.cut.push(number) } else { self.unreadable.push(number) }
     }
 }
 
-/// With what each record begins. No text in a record holds it, for quotes in texts are escaped.
+/// The beginning of each record. No text in a record contains it, since quotes in texts are escaped.
 const BEGIN: &[u8] = b"{\"record\":";
 
-/// The record at the end of a line, and what stands before it.
+/// The record at the end of a line, and the text before it.
 fn last_record(line: &[u8]) -> Option<(&[u8], Record)> {
     let last = line.windows(BEGIN.len()).rposition(|bytes| bytes == BEGIN)?;
     let record = serde_json::from_slice(&line[last..]).ok()?;
     Some((&line[..last], record))
 }
 
-/// Whether this is a record without its end. What is whole and no known record may be of a later version.
+/// Returns true for a record without its end. A complete unknown record may be of a later version.
 fn is_cut(before: &[u8]) -> bool {
     let is_whole =
         Deserializer::from_slice(before).into_iter::<IgnoredAny>().next().is_some_and(|one| one.is_ok());
     before.starts_with(b"{") && !is_whole
 }
 
-/// Where the number of this boot stands.
+/// The file with the ID of this boot.
 pub(crate) const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-/// The number of this boot.
+/// The ID of this boot.
 ///
 /// # Errors
-/// Where there is none: no journal could then be told from one of another boot.
+/// If there is none: a journal could then not be distinguished from one of another boot.
 pub(crate) fn boot() -> std::io::Result<String> {
     match std::fs::read_to_string(BOOT)?.trim() {
         "" => Err(std::io::ErrorKind::UnexpectedEof.into()),
@@ -185,9 +184,9 @@ mod tests {
         Contents::parse(text.as_bytes()).unwrap().unwrap()
     }
 
-    /// Names may hold anything, the beginning of a record too.
+    /// Names may contain anything, even the beginning of a record.
     #[test]
-    fn a_record_behind_a_half_one_is_read() {
+    fn record_after_an_incomplete_one_is_read() {
         let (one, two) = (adopt(1, "a"), adopt(2, r#"{"record":"adopt"}"#));
         let (half, whole) = (line(&one), line(&two));
         for length in 1..half.len() {
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_records_on_one_line_are_all_read() {
+    fn all_complete_records_on_one_line_are_read() {
         let (one, two) = (adopt(1, r#"{"record":"#), adopt(2, "b"));
         let glued = parse(&[&(line(&one) + &line(&two) + &line(&one))]);
         assert_eq!(glued.records, [one.clone(), two.clone(), one.clone()]);
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_says_nothing_hides_no_other() {
+    fn unreadable_line_hides_no_other() {
         let whole = line(&adopt(1, "a"));
         let cut = &whole[..20];
         let contents = parse(&["", &whole, cut, "\u{fffd}", r#"{"record":"later"}"#, &whole]);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Puts a machine back as its journal says it was. May be done again and again, also after it was
-//! stopped half-way.
+//! Restores a machine from its journal. It may be repeated, even after it was stopped half-way.
 
 use crate::affinity::{After, Remembered, after, to_adopt};
 use crate::change::PARTITION_FILE;
@@ -18,30 +17,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What putting back did.
+/// The result of restoring.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Restored {
-    /// What was put back.
+    /// The number of restored settings.
     pub restored: u64,
-    /// What was as before already.
+    /// The number of settings that were unchanged.
     pub already: u64,
-    /// What someone else has set meanwhile, and was left: what, and its value.
+    /// The settings that another program has changed meanwhile, and that were left: each with its value.
     pub theirs: Vec<(String, String)>,
-    /// What is no longer there: a thread that has ended, an interrupt that was freed.
+    /// The number of objects that are gone: a thread that has ended, an interrupt that was freed.
     pub gone: u64,
-    /// What could not be put back: what, and why. The journal stays.
+    /// The settings that could not be restored, each with the reason. The journal stays.
     pub failed: Vec<(String, String)>,
-    /// Processes of the command that had not ended, and are no longer isolated.
+    /// The number of processes of the command that had not ended, and are no longer isolated.
     pub released: u64,
-    /// What went wrong with the journal, and has kept nothing from being put back.
+    /// Problems of the journal that did not stop the restoration.
     pub notes: Vec<String>,
 }
 
-/// Puts back what the journal tells, and removes it. Where something fails all else is put back, and the
-/// journal stays as it is, for what is done later may undo what was done now. None where it tells nothing.
+/// Restores the changes of the journal, and removes it; `None` if it has none. If one fails, all others are restored,
+/// and the journal stays unchanged, since later steps may undo earlier ones.
 ///
 /// # Errors
-/// Where the journal cannot be read, or tells nothing and cannot be removed: nothing is put back.
+/// If the journal cannot be read, or is empty and cannot be removed: nothing is restored.
 pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option<Restored>, JournalError> {
     let Some(Contents { header, records, cut, unreadable }) = journal.read()? else {
         journal.remove()?;
@@ -66,8 +65,8 @@ pub fn restore<S: System>(system: &mut S, mut journal: Journal) -> Result<Option
     Ok(Some(restored))
 }
 
-/// Puts back what a killed dyntick has left on this machine, if there is such, and no other dyntick is
-/// at it. Needs no privilege where there is nothing to do, and does nothing where it may not look.
+/// Restores the changes of a killed dyntick, if there are any and no other dyntick is at work on them. Needs no
+/// privilege if there is nothing to do, and does nothing if it may not look.
 pub fn restore_leftover() -> Result<Option<Restored>, JournalError> {
     let path = Journal::default_path();
     if !path.try_exists().unwrap_or(false) {
@@ -85,13 +84,13 @@ struct Restorer<'a, S> {
     system: &'a mut S,
     header: &'a Header,
     remembered: Remembered,
-    /// Those of interrupts.
+    /// The threads of interrupts.
     followers: BTreeSet<TaskId>,
-    /// What others have set, by thread.
+    /// The affinities that others have set, by thread.
     adopted: BTreeMap<TaskId, (String, CpuList)>,
-    /// The partition, if it was still there.
+    /// The partition, if it still existed.
     partition: Option<PathBuf>,
-    /// Whether threads were moved one by one.
+    /// True if threads were moved one by one.
     moved: bool,
     restored: Restored,
 }
@@ -120,7 +119,7 @@ impl<'a, S: System> Restorer<'a, S> {
                 }
                 Record::Change { change, .. } if !may_be_changed(change) => {}
                 Record::Change { change: Change::Partition { folder, .. }, .. } => {
-                    // The affinities before it are remembered only; those after it, instead of it.
+                    // The affinities before it are only recorded; those after it replace it.
                     restorer.moved = false;
                     let exists = restorer.system.read(&folder.join("cgroup.procs")).is_ok();
                     restorer.partition = exists.then(|| folder.clone());
@@ -144,10 +143,10 @@ impl<'a, S: System> Restorer<'a, S> {
         self.restored.failed.extend(unreadable.iter().map(|line| (place(line), why.to_owned())));
     }
 
-    /// Before the partition goes, and the kernel wipes out what others have set.
+    /// Records the affinities of others, before the partition is removed and the kernel resets them.
     ///
-    /// It is written down for who goes on after this process is killed. Where that cannot be, as in a
-    /// full `/run`, this process knows it all the same, and waiting would leave everything isolated.
+    /// The record is for the next process, if this one is killed. If it cannot be written, e.g. in a full `/run`,
+    /// this process continues without it: waiting would leave everything isolated.
     fn adopt(&mut self, journal: &mut Journal) {
         if self.partition.is_none() {
             return;
@@ -195,7 +194,7 @@ impl<'a, S: System> Restorer<'a, S> {
             Verdict::Already => self.restored.already += 1,
             Verdict::Theirs(value) => self.restored.theirs.push((path.display().to_string(), value)),
             Verdict::Write(way) => {
-                // The old value is written also where the one before it is refused.
+                // The old value is written even if the one before it is refused.
                 let mut written = Ok(());
                 for value in way {
                     let result = self.system.write(path, &value);
@@ -217,7 +216,7 @@ impl<'a, S: System> Restorer<'a, S> {
         let name = format!("{comm} [{}]", id.tid);
         match after(&now, known, &self.header.online, &self.header.cpus) {
             After::Right => self.restored.already += 1,
-            // The kernel has sent it after its interrupt.
+            // The kernel has sent it to the CPU of its interrupt.
             After::Theirs if self.followers.contains(&id) => self.restored.already += 1,
             After::Theirs => self.restored.theirs.push((name, now.to_string())),
             After::Set(cpus) => {
@@ -238,13 +237,13 @@ impl<'a, S: System> Restorer<'a, S> {
             !text.trim().is_empty()
         };
         match self.system.folders(root).into_iter().find(|group| used(group)) {
-            // The partition could not be removed, so this cannot either.
+            // The partition could not be removed, so this cannot be either.
             Some(user) if self.partition.as_ref() == Some(&user) => {
                 self.restored
                     .failed
                     .push((path.display().to_string(), "the partition is still there".to_owned()));
             }
-            // Without the controller it would lose what it was given meanwhile.
+            // Without the controller it would lose the settings that it got meanwhile.
             Some(user) => {
                 self.restored
                     .theirs
@@ -262,13 +261,13 @@ impl<'a, S: System> Restorer<'a, S> {
             return self.restored.already += 1;
         }
         let emptied = self.empty(folder, origin);
-        // First this, for a folder's removal returns before the kernel has given its CPUs back.
+        // This comes first: a folder's removal returns before the kernel has returned its CPUs.
         let given_back = self.system.write(&folder.join(PARTITION_FILE), "member");
         let result = emptied.and(given_back).and_then(|()| self.system.remove_folder(folder));
         self.done(&folder.display().to_string(), result);
     }
 
-    /// Moves all that is in a group, and in groups in it, back to where the command came from.
+    /// Moves all processes of a group, and of groups in it, back to the group of the command.
     fn empty(&mut self, group: &Path, origin: &Path) -> io::Result<()> {
         for inner in self.system.folders(group) {
             self.empty(&inner, origin)?;
@@ -278,11 +277,11 @@ impl<'a, S: System> Restorer<'a, S> {
         let home = if self.system.read(&home).is_ok() {
             home
         } else {
-            // Its group is gone: to the root of all, where there is always room.
+            // If that group is gone: to the root, which always accepts them.
             let groups = group.ancestors().map(|group| group.join("cgroup.procs"));
             groups.filter(|procs| self.system.read(procs).is_ok()).last().unwrap_or(home)
         };
-        // What forks while it is moved needs another turn.
+        // Processes that fork while they are moved need another round.
         for _ in 0..ROUNDS {
             let members = self.system.read(&group.join("cgroup.procs"))?;
             if members.trim().is_empty() {
@@ -301,7 +300,7 @@ impl<'a, S: System> Restorer<'a, S> {
         Ok(())
     }
 
-    /// What others have set, and the partition wiped out when it went.
+    /// Sets the affinities of others, which the removed partition has reset.
     fn settle_adopted(&mut self) {
         for (id, (comm, cpus)) in std::mem::take(&mut self.adopted) {
             let Some(now) = self.system.cpus_of(id) else { continue };
@@ -316,7 +315,7 @@ impl<'a, S: System> Restorer<'a, S> {
         }
     }
 
-    /// Where threads were moved one by one, those that they have started since have inherited that.
+    /// Widens threads that were started by threads moved one by one, and have inherited the affinity.
     fn widen_newcomers(&mut self) {
         if !self.moved {
             return;
@@ -350,10 +349,10 @@ impl<'a, S: System> Restorer<'a, S> {
     }
 }
 
-/// How often a group is emptied before it is given up.
+/// The number of rounds after which emptying a group is given up.
 const ROUNDS: u32 = 1000;
 
-/// An interrupt was freed, a device or a CPU taken out, a thread has ended.
+/// Returns true if an interrupt was freed, a device or a CPU removed, or a thread has ended.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENODEV | libc::ESRCH))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Signals to this process while it isolates: they end it in order, and reach the command.
+//! The signals to this process while it isolates: they end it in order, and reach the command.
 
 use dyntick_system::signals::is_ignored;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 
-/// From now on the signals that would end this process are kept, and passed on to the command.
-/// Those that were ignored when it began stay so, as under `nohup`.
+/// Keeps the signals that would end this process, and passes them on to the command. Signals that were ignored stay
+/// ignored, as under `nohup`.
 pub(crate) fn keep() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         if is_ignored(signal) {
@@ -24,15 +24,15 @@ pub(crate) fn keep() {
     }
 }
 
-/// The first signal that came, if any did.
+/// The first signal that arrived, if any.
 pub fn received() -> Option<i32> {
     Some(RECEIVED.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
 }
 
-/// Passes signals on to this process; to none from now on with 0.
+/// Passes signals on to this process from now on; 0 for none.
 pub(crate) fn pass_on_to(pid: i32) {
     COMMAND.store(pid, Ordering::SeqCst);
-    // One that came just before.
+    // Passes on a signal that arrived just before.
     if let (Some(signal), true) = (received(), pid != 0) {
         // SAFETY: a system call.
         unsafe { libc::kill(pid, signal) };
@@ -42,7 +42,7 @@ pub(crate) fn pass_on_to(pid: i32) {
 extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let _ = RECEIVED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
     let command = COMMAND.load(Ordering::SeqCst);
-    // What the terminal sends goes to its whole foreground group, so to the command already.
+    // The terminal sends signals to the complete foreground group, so the command has it already.
     // SAFETY: the kernel gives a valid structure; kill(2) may be called in a handler.
     unsafe {
         if command != 0 && (*info).si_code <= 0 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is changed, in words: why, and what it takes.
+//! The purposes of changes, in words, and the privileges that they need.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,27 +10,27 @@ use serde::{Deserialize, Serialize};
 pub enum Subject {
     /// The cpuset partition.
     Partition,
-    /// Threads.
+    /// The affinities of threads.
     Threads,
-    /// Interrupts of devices.
+    /// The interrupts of devices.
     Interrupts,
-    /// Unbound work items.
+    /// The unbound work items.
     Workqueues,
     /// The lockup watchdogs.
     Watchdog,
-    /// Folding of the statistics of virtual memory.
+    /// The folding of the memory statistics.
     VmStat,
-    /// Balancing of memory between NUMA nodes.
+    /// The balancing of memory between NUMA nodes.
     NumaBalancing,
-    /// Polling for corrected machine checks.
+    /// The polling for corrected machine checks.
     MachineCheck,
-    /// Receive packet steering.
+    /// The receive packet steering.
     PacketSteering,
-    /// Idle states.
+    /// The idle states.
     IdleStates,
     /// The deadline servers of the fair class and of BPF schedulers.
     FairServer,
-    /// Expedited grace periods.
+    /// The expedited grace periods.
     Rcu,
     /// The recording that makes the proof.
     Trace,
@@ -56,7 +56,7 @@ impl Subject {
         }
     }
 
-    /// Why it is changed. Sources are in the book, `isolate.md`.
+    /// The reason for the change. Sources are in the book, `isolate.md`.
     pub fn why(self) -> &'static str {
         match self {
             Subject::Partition => "no other task is scheduled on, or balanced to, these CPUs",
@@ -75,7 +75,7 @@ impl Subject {
         }
     }
 
-    /// Who may change it.
+    /// The privilege that the change needs.
     pub fn needs(self) -> &'static str {
         match self {
             Subject::Partition => "root, or a control group delegated to you; moving tasks: CAP_SYS_NICE",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The few things that are done to a machine, so that a test can stand in for one that dies.
+//! The few operations on a machine, so that a test can simulate one that dies.
 
 use dyntick_model::CpuList;
 use dyntick_system::{affinity, read_lossy, run_on, schedule};
@@ -7,39 +7,39 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-/// Names one thread for good: numbers are used again, a number and a start are not.
+/// The identity of a thread: IDs are reused, an ID with a start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskId {
-    /// Its number.
+    /// The thread ID.
     pub tid: i32,
-    /// When it started, clock ticks since boot.
+    /// The start, in clock ticks since boot.
     pub start: u64,
 }
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Which.
+    /// The identity.
     pub id: TaskId,
     /// Its name.
     pub comm: String,
-    /// Where it may run: those of its CPUs that are online.
+    /// The online CPUs that it may run on.
     pub cpus: CpuList,
-    /// Whether it is a thread of the kernel (`PF_KTHREAD`).
+    /// True for a thread of the kernel (`PF_KTHREAD`).
     pub kernel: bool,
-    /// Whether its affinity can be set (not `PF_NO_SETAFFINITY`).
+    /// True if its affinity can be set (not `PF_NO_SETAFFINITY`).
     pub movable: bool,
 }
 
 /// A machine, as far as isolating needs it.
 pub trait System {
-    /// The text of a file.
+    /// Reads the text of a file.
     fn read(&self, path: &Path) -> io::Result<String>;
-    /// Writes to a file that exists, in one go. A path with a symbolic link in it is refused.
+    /// Writes to an existing file with one call. A path with a symbolic link in it is refused.
     fn write(&mut self, path: &Path, text: &str) -> io::Result<()>;
     /// Writes to a file while an ordinary task runs on this CPU.
     fn write_while_busy(&mut self, _cpu: u32, path: &Path, text: &str) -> io::Result<()> {
@@ -47,19 +47,19 @@ pub trait System {
     }
     /// Makes a folder.
     fn make_folder(&mut self, path: &Path) -> io::Result<()>;
-    /// Removes a folder; the kernel removes what is in it. A path with a symbolic link in it is refused.
+    /// Removes a folder with its content in kernel file systems. A path with a symbolic link in it is refused.
     fn remove_folder(&mut self, path: &Path) -> io::Result<()>;
-    /// The folders in a folder; one that a link leads to (as in `/sys/class/net`) by its real path.
-    fn folders(&self, path: &Path) -> Vec<std::path::PathBuf>;
+    /// The folders in a folder; the target of a link (as in `/sys/class/net`) by its real path.
+    fn folders(&self, path: &Path) -> Vec<PathBuf>;
     /// All threads.
     fn tasks(&self) -> Vec<Task>;
-    /// Where a thread may run; none where it has ended.
+    /// The CPUs that a thread may run on; `None` if it has ended.
     fn cpus_of(&self, id: TaskId) -> Option<CpuList>;
-    /// Sets the affinity of a thread. `ESRCH` where it is gone.
+    /// Sets the affinity of a thread; `ESRCH` if it has ended.
     fn set_affinity(&mut self, id: TaskId, cpus: &CpuList) -> io::Result<()>;
 }
 
-/// The kernel itself refuses links, at whatever moment they were put there (openat2(2), from 5.6 on).
+/// The kernel itself refuses links, whenever they were made (openat2(2), since 5.6).
 const NO_LINKS: ResolveFlags = ResolveFlags::NO_SYMLINKS;
 
 /// This machine.
@@ -108,22 +108,14 @@ impl System for Live {
         Ok(unlinkat(parent, name, AtFlags::REMOVEDIR)?)
     }
 
-    fn folders(&self, path: &Path) -> Vec<std::path::PathBuf> {
+    fn folders(&self, path: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        let real = |entry: std::fs::DirEntry| match entry.file_type().ok()?.is_symlink() {
-            true => entry.path().canonicalize().ok(),
-            false => Some(entry.path()),
-        };
-        entries.filter_map(real).filter(|path| path.is_dir()).collect()
+        entries.filter_map(real_path).filter(|path| path.is_dir()).collect()
     }
 
     fn tasks(&self) -> Vec<Task> {
-        let numbers = |path: &str| {
-            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-            names.collect::<Vec<i32>>()
-        };
-        let threads = numbers("/proc").into_iter().flat_map(|pid| numbers(&format!("/proc/{pid}/task")));
+        let processes = numbered_entries("/proc").into_iter();
+        let threads = processes.flat_map(|pid| numbered_entries(&format!("/proc/{pid}/task")));
         threads.filter_map(task).collect()
     }
 
@@ -132,12 +124,21 @@ impl System for Live {
     }
 
     fn set_affinity(&mut self, id: TaskId, cpus: &CpuList) -> io::Result<()> {
-        // The number may have passed on to another thread.
+        // The ID may have been reused by another thread.
         if stat(id.tid).is_none_or(|stat| stat.start != id.start) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         run_on(Some(id.tid), cpus)
     }
+}
+
+fn real_path(entry: std::fs::DirEntry) -> Option<PathBuf> {
+    if entry.file_type().ok()?.is_symlink() { entry.path().canonicalize().ok() } else { Some(entry.path()) }
+}
+
+fn numbered_entries(path: &str) -> Vec<i32> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()).collect()
 }
 
 /// Makes this thread one of the fair class on this CPU.
@@ -158,12 +159,12 @@ fn task(tid: i32) -> Option<Task> {
     })
 }
 
-/// When this process started, clock ticks since boot.
+/// The start of this process, in clock ticks since boot.
 pub(crate) fn own_start() -> u64 {
     stat(std::process::id() as i32).map_or(0, |stat| stat.start)
 }
 
-/// Whether a process runs and was not told to end at once.
+/// Returns true if a process runs and was not killed.
 pub(crate) fn lives(id: TaskId) -> bool {
     stat(id.tid).is_some_and(|stat| stat.start == id.start && stat.flags & PF_EXITING == 0 && !stat.killed)
 }
@@ -180,15 +181,14 @@ struct Stat {
     killed: bool,
 }
 
-/// From `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, state 3, flags 9, starttime 22,
-/// exit_code 52. None for one that has ended and waits for its parent to see that.
+/// Reads `/proc/TID/stat`, see proc_pid_stat(5): comm is field 2, state 3, flags 9, starttime 22, exit_code 52. `None`
+/// for a zombie.
 ///
-/// The exit code of one that still runs is the signal that is to end it, from the moment when that is
-/// sent (6.1 and 6.12: `fs/proc/array.c: do_task_stat`, `kernel/signal.c: complete_signal`), or the
-/// signal that has stopped it.
+/// The exit code of a running process is the signal that is to kill it, as soon as that was sent (6.1 and 6.12:
+/// `fs/proc/array.c: do_task_stat`, `kernel/signal.c: complete_signal`), or the signal that has stopped it.
 fn stat(tid: i32) -> Option<Stat> {
     let text = read_lossy(Path::new(&format!("/proc/{tid}/stat"))).ok()?;
-    // A name may hold blanks and brackets; the last bracket ends it.
+    // A name may contain blanks and brackets; the last bracket ends it.
     let (head, tail) = text.rsplit_once(')')?;
     let comm = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_ascii_whitespace().collect();
@@ -206,19 +206,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_this_thread_and_the_kernels() {
+    fn threads_of_user_space_and_the_kernel_are_found() {
         let tasks = Live.tasks();
         let own = rustix::thread::gettid().as_raw_nonzero().get();
         let this = tasks.iter().find(|task| task.id.tid == own).unwrap();
         assert!(!this.kernel && this.movable && !this.cpus.is_empty());
-        // Setting what is set changes nothing; a thread of this number that started at another time is gone.
+        // Setting the present affinity changes nothing; a thread of this ID with another start is gone.
         Live.set_affinity(this.id, &this.cpus).unwrap();
         let other = TaskId { start: this.id.start + 1, ..this.id };
         assert_eq!(Live.set_affinity(other, &this.cpus).unwrap_err().raw_os_error(), Some(libc::ESRCH));
     }
 
     #[test]
-    fn a_thread_whose_name_is_no_text_is_found() {
+    fn thread_with_a_name_that_is_not_text_is_found() {
         let named = || {
             rustix::thread::set_name(c"hid\xff").unwrap();
             let own = rustix::thread::gettid().as_raw_nonzero().get();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_behind_links_are_known_by_their_real_paths() {
+    fn linked_folders_are_listed_by_their_real_paths() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
         std::fs::create_dir_all(real.join("devices/eth0")).unwrap();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_or_removed_behind_a_link() {
+    fn nothing_is_written_or_removed_through_a_link() {
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().canonicalize().unwrap();
         let at = |name: &str| real.join(name);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_stopped_lives_and_one_that_is_killed_does_not() {
+    fn stopped_process_lives_and_killed_process_does_not() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let tid = child.id() as i32;
         let id = TaskId { tid, start: stat(tid).unwrap().start };
@@ -274,7 +274,7 @@ mod tests {
         send(rustix::process::Signal::STOP);
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert!(lives(id), "stopped");
-        // At once: it need not have run again.
+        // Without waiting: it need not have run again.
         send(rustix::process::Signal::KILL);
         assert!(!lives(id), "killed");
         child.wait().unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A machine of values, on which dyntick dies after any number of steps, and again while putting back.
+//! A simulated machine, on which dyntick dies after any number of steps, and again while restoring.
 
 use dyntick_isolate::apply::apply;
 use dyntick_isolate::{Facts, Journal, PartitionKind, Request, System, Task, TaskId, plan, restore};
@@ -9,14 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files, folders and threads. A partition that comes or goes sets every thread's affinity anew, as
-/// Linux 6.1 does.
+/// Files, folders and threads. Creating or removing a partition resets every thread's affinity, as Linux 6.1 does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Machine {
     files: BTreeMap<PathBuf, String>,
     folders: BTreeSet<PathBuf>,
     threads: BTreeMap<TaskId, (String, CpuList)>,
-    /// So many steps are done, and none after.
+    /// The number of steps before it dies.
     steps_left: usize,
 }
 
@@ -52,7 +51,7 @@ impl Machine {
             file("/sys/fs/cgroup/cgroup.subtree_control", "cpu");
             file("/sys/fs/cgroup/cgroup.procs", "");
         }
-        // One of an interrupt as `irq/9-acpi:3`.
+        // The thread of an interrupt, e.g. `irq/9-acpi:3`.
         let thread = |(number, list): (usize, &&str)| {
             let id = TaskId { tid: number as i32 + 2, start: 5 };
             let (name, list) = list.split_once(':').unwrap_or(("thread", list));
@@ -95,7 +94,7 @@ impl System for Machine {
             }
             _ => drop(self.files.insert(path.into(), text.into())),
         }
-        // An interrupt stays where it is while it may (arch/x86/kernel/apic/vector.c).
+        // An interrupt stays on its CPU if the new mask allows it (arch/x86/kernel/apic/vector.c).
         if let Some(folder) = path.parent().filter(|_| name == "smp_affinity_list") {
             let effective = folder.join("effective_affinity_list");
             if let Some(now) = self.files.get(&effective).map(|now| cpus(now)) {
@@ -157,9 +156,9 @@ struct Case {
     now: Machine,
 }
 
-/// Isolates CPU 3 and dies after so many steps.
+/// Isolates CPU 3 and dies after this number of steps.
 fn isolate(threads: &[&str], has_cpusets: bool, steps: usize) -> Case {
-    // In memory, as the real one is: each line waits for its medium.
+    // In memory, like the real one: each line waits for its storage.
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let before = Machine::new(threads, has_cpusets);
     let mut now = before.clone();
@@ -174,7 +173,7 @@ fn isolate(threads: &[&str], has_cpusets: bool, steps: usize) -> Case {
 }
 
 impl Case {
-    /// Puts back, and dies after so many steps. Whether the journal is gone.
+    /// Restores, and dies after this number of steps. Returns true if the journal is gone.
     fn put_back(&mut self, steps: usize) -> bool {
         let path = self.folder.path().join("journal");
         if path.exists() {
@@ -187,7 +186,7 @@ impl Case {
 }
 
 #[test]
-fn isolates_all_that_there_is() {
+fn isolation_changes_all_settings() {
     let case = isolate(&["0-3", "3", "0,3", "1"], true, usize::MAX);
     let file = |path: &str| case.now.files[Path::new(path)].as_str();
     assert_eq!(file("/proc/sys/vm/stat_interval"), "60");
@@ -202,7 +201,7 @@ fn isolates_all_that_there_is() {
 }
 
 #[test]
-fn what_others_set_meanwhile_stays() {
+fn settings_of_others_stay() {
     let mut case = isolate(&["0-3", "1", "0"], true, usize::MAX);
     let stat_interval = Path::new("/proc/sys/vm/stat_interval");
     case.now.write(stat_interval, "5").unwrap();
@@ -216,9 +215,9 @@ fn what_others_set_meanwhile_stays() {
     assert_eq!(masks, ["0-3", "2", "0"]);
 }
 
-/// The journal is full: what others have set is known in memory, and nothing is left isolated.
+/// The journal is full: affinities of others are kept in memory, and nothing is left isolated.
 #[test]
-fn a_journal_that_cannot_grow_stops_nothing() {
+fn full_journal_does_not_stop_the_restoration() {
     let mut case = isolate(&["0-3", "1", "0"], true, usize::MAX);
     case.now.set_affinity(TaskId { tid: 3, start: 5 }, &cpus("2")).unwrap();
     let path = case.folder.path().join("journal");
@@ -232,16 +231,16 @@ fn a_journal_that_cannot_grow_stops_nothing() {
     assert_eq!(case.now.files, case.before.files);
 }
 
-/// As earlier versions wrote on behind a half line; and one line that says nothing any more.
+/// A record after an incomplete line, as earlier versions wrote it; and an unreadable line.
 #[test]
-fn a_damaged_journal_puts_back_all_that_it_tells() {
+fn damaged_journal_restores_all_readable_changes() {
     let case = isolate(&["0-3", "1", "0"], true, usize::MAX);
     let path = case.folder.path().join("journal");
     let text = std::fs::read_to_string(&path).unwrap();
     let adopt = r#"{"record":"adopt","tid":3,"start":5,"comm":"thread","cpus":"2"}"#;
     let with = |lines: &str| {
         let mut now = case.now.clone();
-        // The folder goes with the journal.
+        // The folder is removed with the journal.
         let journal = Journal::take(&path).unwrap();
         std::fs::write(&path, text.clone() + lines).unwrap();
         let restored = restore(&mut now, journal).unwrap().unwrap();
@@ -258,13 +257,13 @@ fn a_damaged_journal_puts_back_all_that_it_tells() {
     assert_eq!(masks, ["0-3", "2", "0"]);
 }
 
-/// It goes where its interrupt goes, and some only at the next one.
+/// It follows its interrupt, sometimes only at the next one.
 #[test]
-fn an_interrupts_thread_is_as_it_was() {
+fn interrupt_thread_is_restored() {
     for moved in ["0-2", "0"] {
         let mut case = isolate(&["0-3", "irq/9-acpi:3"], true, usize::MAX);
         let id = TaskId { tid: 3, start: 5 };
-        assert_eq!(case.now.threads[&id].1, cpus("0-2"), "it is not moved but by the kernel");
+        assert_eq!(case.now.threads[&id].1, cpus("0-2"), "only the kernel moves it");
         case.now.set_affinity(id, &cpus(moved)).unwrap();
         let restored = restore(&mut case.now, Journal::take(&case.folder.path().join("journal")).unwrap());
         assert_eq!(restored.unwrap().unwrap().theirs, [], "{moved}");
@@ -273,7 +272,7 @@ fn an_interrupts_thread_is_as_it_was() {
 }
 
 #[test]
-fn a_second_use_of_the_controller_keeps_it() {
+fn second_user_of_the_controller_keeps_it() {
     let mut case = isolate(&["0-3"], true, usize::MAX);
     let other = Path::new("/sys/fs/cgroup/other");
     case.now.make_folder(other).unwrap();
@@ -282,9 +281,9 @@ fn a_second_use_of_the_controller_keeps_it() {
     assert_eq!(case.now.files[Path::new("/sys/fs/cgroup/cgroup.subtree_control")], "cpuset cpu");
 }
 
-/// Whoever could write to a journal must not have root write where he likes.
+/// A user who could write to a journal must not make root write to any file.
 #[test]
-fn what_isolating_never_changes_is_not_put_back() {
+fn changes_that_isolating_never_makes_are_not_restored() {
     let mut case = isolate(&["0-3"], true, usize::MAX);
     let planted = Path::new("/proc/sys/kernel/core_pattern");
     case.now.files.insert(planted.into(), "core".into());
@@ -304,8 +303,8 @@ fn what_isolating_never_changes_is_not_put_back() {
     let failed: Vec<&str> = restored.failed.iter().map(|(what, _)| what.as_str()).collect();
     assert_eq!(failed, ["/sys/fs/cgroup/system.slice", "/proc/sys/kernel/core_pattern"]);
     assert!(restored.failed[0].1.contains("another program has written to the journal"));
-    assert!(path.exists(), "kept, to be looked at");
-    // All that is dyntick's own was put back nevertheless.
+    assert!(path.exists(), "kept, for inspection");
+    // All changes of dyntick itself were restored nevertheless.
     assert_eq!(case.now.files[Path::new("/proc/sys/vm/stat_interval")], "7");
     assert!(!case.now.folders.contains(Path::new(GROUP)));
 }
@@ -313,7 +312,7 @@ fn what_isolating_never_changes_is_not_put_back() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn dies_anywhere_and_all_is_as_before(
+    fn death_at_any_step_leaves_all_restored(
         threads in prop::collection::vec(prop::sample::select(vec!["0-3", "3", "0,3", "1", "0-2", "irq/9-acpi:3"]), 0..6),
         has_cpusets: bool,
         first in 0usize..40,

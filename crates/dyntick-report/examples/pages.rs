@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Writes pages with everything that a report may have, for `make test-page`: `cargo run --example pages -- FOLDER`.
+//! Writes pages with every element of a report, for `make test-page`: `cargo run --example pages -- FOLDER`.
 
 use dyntick_model::Fix;
 use dyntick_report::{
@@ -8,7 +8,7 @@ use dyntick_report::{
 };
 use std::path::PathBuf;
 
-/// A word without a place to break it.
+/// A word without a position to break it.
 const LONG: &str =
     "debian:6.12.94+context-tracking-user-force/no-hz-full+virt-cpu-accounting-gen/rcu-nocb-lazy";
 
@@ -22,7 +22,7 @@ fn main() -> std::io::Result<()> {
     )
 }
 
-/// A report of so many cases with so many causes.
+/// A report with this number of cases and causes.
 fn study(cases: usize, causes: usize) -> Document {
     Document {
         title: "Adaptive ticks: what still interrupts an isolated, busy CPU".into(),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Figures of a column with their decimal points below each other.
+//! Columns of figures with their decimal points aligned.
 
 use crate::Cell;
 
-/// The cells of a column of figures as texts that are to stand at its right. Where no figure has a unit of its
-/// own, spaces in place of missing decimals put the points below each other; with units there are none, for a
-/// gap between a number and its unit reads as a slip.
+/// The cells of a column of figures as right-aligned texts. If no figure has its own unit, missing decimals become
+/// spaces, which aligns the points. With units there are none: a gap between a number and its unit looks like a
+/// mistake.
 pub(crate) fn aligned(cells: &[Cell]) -> Vec<String> {
     let figures: Vec<Option<(String, &str)>> = cells.iter().map(Cell::figure).collect();
     let plain = figures.iter().flatten().all(|(_, unit)| unit.is_empty());
@@ -17,7 +17,7 @@ pub(crate) fn aligned(cells: &[Cell]) -> Vec<String> {
     cells.iter().zip(&figures).map(text).collect()
 }
 
-/// The width of the decimals with their point.
+/// The width of the decimals, including the point.
 fn decimals(number: &str) -> usize {
     number.find('.').map_or(0, |point| number.len() - point)
 }
@@ -34,20 +34,20 @@ mod tests {
     }
 
     #[test]
-    fn points_stand_below_each_other() {
+    fn decimal_points_are_aligned() {
         let rates = [Cell::Rate(250.0), Cell::Rate(1.0), Cell::Rate(0.0001), Cell::Unknown];
         assert_eq!(texts(&rates), ["250    ", "  1.0  ", " <0.001", "      –"]);
         assert_eq!(texts(&[Cell::Share(1.0), Cell::Share(0.004)]), ["100.0 %", "  0.4 %"]);
     }
 
     #[test]
-    fn a_unit_follows_its_number() {
+    fn unit_follows_its_number() {
         let times = [Cell::Duration(719.0), Cell::Duration(1500.0), Cell::Duration(1.2e9)];
         assert_eq!(texts(&times), ["  719 ns", "  1.5 µs", "1.2000 s"]);
     }
 
     #[test]
-    fn ranges_and_remarks_stay() {
+    fn ranges_and_remarks_are_unchanged() {
         assert_eq!(texts(&["2017-14491".into(), Cell::Fixed(3.5, 1)]), ["2017-14491", "       3.5"]);
     }
 }

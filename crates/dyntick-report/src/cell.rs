@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Cells of tables: values until they are laid out.
+//! The cells of tables, which stay values until they are laid out.
 
 use crate::numbers;
 use std::fmt::{self, Display, Formatter};
 
-/// A cell. Only [`Cell::Text`] is text; the others become text where they are laid out, by the rules of
-/// [`numbers`].
+/// A cell. Only [`Cell::Text`] is text; the others become text when they are laid out, by the rules of [`numbers`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Words, or figures that no other variant is for, as a range.
+    /// A text, or a figure without its own variant, e.g. a range.
     Text(String),
-    /// How many.
+    /// A count.
     Count(u64),
-    /// How many per second.
+    /// A rate per second.
     Rate(f64),
-    /// A part of all, from 0 to 1; shown in per cent.
+    /// A share, from 0 to 1; shown in per cent.
     Share(f64),
     /// A time, ns; shown in its natural unit.
     Duration(f64),
-    /// A number in the column's unit, with this many decimals.
+    /// A number in the column's unit, with the given decimals.
     Fixed(f64, usize),
-    /// A number in the column's unit, with this many significant digits.
+    /// A number in the column's unit, with the given significant digits.
     Rounded(f64, i32),
     /// A difference: the figure with its sign.
     Signed(Box<Cell>),
@@ -29,22 +28,22 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// A figure, or the dash where it is not known.
+    /// Makes a cell of a figure, or of a dash if it is not known.
     pub fn known(figure: Option<Self>) -> Self {
         figure.unwrap_or(Self::Unknown)
     }
 
-    /// A figure, or nothing where there is none to be expected.
+    /// Makes a cell of a figure, or an empty one if none is expected.
     pub fn or_blank(figure: Option<Self>) -> Self {
         figure.unwrap_or(Self::Text(String::new()))
     }
 
-    /// A difference, which shows its sign.
+    /// Makes a cell of a difference, which shows its sign.
     pub fn signed(figure: Self) -> Self {
         Self::Signed(Box::new(figure))
     }
 
-    /// A figure's number and its unit, the latter empty where the column names it; none for words.
+    /// The number and the unit of a figure, the latter empty if the column names it; `None` for text.
     pub(crate) fn figure(&self) -> Option<(String, &'static str)> {
         match self {
             Cell::Text(_) | Cell::Unknown => None,
@@ -59,7 +58,7 @@ impl Cell {
     }
 }
 
-/// A number with its sign; what is shown as zero has none.
+/// A number with its sign, which zero does not have.
 fn signed(number: &str) -> String {
     let size = number.trim_start_matches('-');
     match size.contains(|digit: char| ('1'..='9').contains(&digit)) {
@@ -92,7 +91,7 @@ impl From<&str> for Cell {
     }
 }
 
-/// A row of a table from texts and cells.
+/// Makes a row of a table from texts and cells.
 #[macro_export]
 macro_rules! row {
     ($($cell:expr),* $(,)?) => { vec![$($crate::Cell::from($cell)),*] };
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_become_text_at_the_edge() {
+    fn values_become_text_when_laid_out() {
         let cells = row![
             "words",
             Cell::Count(1234567),

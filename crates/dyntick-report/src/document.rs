@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a report consists of.
+//! The elements of a report.
 
 use crate::Flame;
 use crate::numbers::counted;
@@ -9,22 +9,22 @@ use dyntick_model::Fix;
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// What was asked.
+    /// The question of the study.
     pub question: String,
     /// The answer in a few plain sentences, a paragraph each.
     pub lead: Vec<String>,
-    /// The rest, in order.
+    /// The remaining blocks, in order.
     pub blocks: Vec<Block>,
-    /// Where it is from; said at the foot of a page and of a mail.
+    /// The origin, shown at the foot of a page and of a mail.
     pub origin: Option<Origin>,
 }
 
-/// Where a report is from.
+/// The origin of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
-    /// The command that makes it again.
+    /// The command that generates it again.
     pub command: String,
     /// The program that made it, with its version.
     pub program: String,
@@ -33,42 +33,42 @@ pub struct Origin {
 /// A part of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// The begin of a section.
+    /// The heading of a section.
     Heading(String),
     /// Running text.
     Paragraph(String),
-    /// Figures.
+    /// A table of figures.
     Table(Table),
-    /// A command to be copied, with what it is for.
+    /// A command to be copied, with its purpose.
     Command(String, String),
     /// Claims with their rulings in short, for the top of a report.
     Scores(Vec<Verdict>),
-    /// What only a page has room for, below a line that opens it.
+    /// Blocks that only a page has room for, below a line that opens them.
     Details(String, Vec<Block>),
-    /// Claims with what became of them.
+    /// Claims with their rulings.
     Verdicts(Vec<Verdict>),
     /// Causes with their fixes.
     Findings(Vec<Finding>),
-    /// What happened when.
+    /// Events over time.
     Timeline(Timeline),
-    /// Stacks, where a page has room for them.
+    /// Stacks, if a page has room for them.
     Flame(Flame),
     /// Histograms or lines.
     Plot(Plot),
     /// Runs that failed.
     Failures(Vec<Failure>),
-    /// Names with values, as versions.
+    /// Names with values, e.g. versions.
     Pairs(Vec<(String, String)>),
 }
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows.
+    /// The title of the table.
     pub caption: String,
-    /// Its columns.
+    /// The columns.
     pub columns: Vec<Column>,
-    /// Its rows, a cell a column.
+    /// The rows, one cell per column.
     pub rows: Vec<Vec<Cell>>,
     /// Remarks below.
     pub notes: Vec<String>,
@@ -77,13 +77,13 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// What it holds.
+    /// The header of the column.
     pub header: String,
-    /// The unit of its figures; empty for texts.
+    /// The unit of the figures; empty for texts.
     pub unit: String,
-    /// Where its cells stand.
+    /// The alignment of the cells.
     pub align: Align,
-    /// How soon it is left out where a terminal is too narrow: the highest first, 0 never.
+    /// The order in which columns are left out on a narrow terminal: the highest first, 0 never.
     pub spare: u8,
 }
 
@@ -98,18 +98,18 @@ impl Column {
         Self { header: header.to_owned(), unit: unit.to_owned(), align: Align::Right, spare: 0 }
     }
 
-    /// Whether anything stands above it. A table in which nothing stands above any column has no header.
+    /// Returns true if the column has a header. A table without any has no header row.
     pub fn has_header(&self) -> bool {
         !(self.header.is_empty() && self.unit.is_empty())
     }
 
-    /// The column, left out where a terminal is too narrow, the one with the highest number first.
+    /// Marks the column to be left out on a narrow terminal, the highest number first.
     pub fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
     }
 }
 
-/// Where cells stand in their column.
+/// The alignment of cells in their column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Texts.
@@ -118,23 +118,23 @@ pub enum Align {
     Right,
 }
 
-/// What became of a claim.
+/// The ruling on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// It is so here too.
+    /// Reproduced here.
     Reproduced,
-    /// It is not so here.
+    /// Not reproduced here.
     NotReproduced,
-    /// It hangs on what is irrelevant.
+    /// Depends on an irrelevant change.
     Inconclusive,
-    /// This laboratory cannot say.
+    /// This laboratory cannot decide it.
     CannotTell,
     /// A case that it needs was not run.
     NotRun,
 }
 
 impl Ruling {
-    /// In words.
+    /// The ruling in words.
     pub fn words(self) -> &'static str {
         match self {
             Ruling::Reproduced => "reproduced",
@@ -145,7 +145,7 @@ impl Ruling {
         }
     }
 
-    /// A sign that does without colour.
+    /// A sign that is readable without colour.
     pub fn sign(self) -> &'static str {
         match self {
             Ruling::Reproduced => "✓",
@@ -158,40 +158,44 @@ impl Ruling {
 }
 
 impl Ruling {
-    /// All of them, in the order in which they are counted.
+    /// All rulings, in the order in which they are counted.
     pub const ALL: [Self; 5] =
         [Self::Reproduced, Self::NotReproduced, Self::Inconclusive, Self::CannotTell, Self::NotRun];
 }
 
-/// A claim with what became of it.
+/// A claim with its rulings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What is claimed.
+    /// The claim.
     pub claim: String,
-    /// What became of it, for each variant; the variant is empty where there is only one.
+    /// The ruling for each variant; the variant is empty if there is only one.
     pub rulings: Vec<(String, Ruling)>,
-    /// What they rest on beside the figures, said with each; often empty.
+    /// The assumptions in addition to the figures, shown with each ruling; often empty.
     pub rests_on: String,
-    /// The figures that decided.
+    /// The figures that decided the rulings.
     pub evidence: Vec<String>,
-    /// What it means.
+    /// The meaning of the result.
     pub comment: String,
 }
 
 impl Verdict {
-    /// A ruling in words, with what it rests on.
+    /// A ruling in words, with its assumptions.
     pub fn words(&self, ruling: Ruling) -> String {
-        match self.rests_on.is_empty() || matches!(ruling, Ruling::CannotTell | Ruling::NotRun) {
-            true => ruling.words().to_owned(),
-            false => format!("{} ({})", ruling.words(), self.rests_on),
+        if self.rests_on.is_empty() || matches!(ruling, Ruling::CannotTell | Ruling::NotRun) {
+            ruling.words().to_owned()
+        } else {
+            format!("{} ({})", ruling.words(), self.rests_on)
         }
     }
 
-    /// The claim, with its rulings where they differ between variants.
+    /// The claim, with its rulings if they differ between variants.
     pub fn in_short(&self) -> String {
-        let each = |(variant, ruling): &(String, Ruling)| match variant.is_empty() {
-            true => ruling.words().to_owned(),
-            false => format!("{variant}: {}", ruling.words()),
+        let each = |(variant, ruling): &(String, Ruling)| {
+            if variant.is_empty() {
+                ruling.words().to_owned()
+            } else {
+                format!("{variant}: {}", ruling.words())
+            }
         };
         match self.only_ruling() {
             Some(_) => self.claim.clone(),
@@ -202,14 +206,14 @@ impl Verdict {
         }
     }
 
-    /// The ruling where all variants have the same one.
+    /// The ruling, if all variants have the same one.
     pub fn only_ruling(&self) -> Option<Ruling> {
         let (_, first) = self.rulings.first()?;
         self.rulings.iter().all(|(_, ruling)| ruling == first).then_some(*first)
     }
 }
 
-/// How many claims have which ruling, as `4 of 9 claims reproduced, 2 not reproduced`.
+/// The number of claims with each ruling, e.g. `4 of 9 claims reproduced, 2 not reproduced`.
 pub fn score(verdicts: &[Verdict]) -> String {
     let count = |ruling: Ruling| verdicts.iter().filter(|v| v.only_ruling() == Some(ruling)).count();
     let all = verdicts.len();
@@ -227,19 +231,19 @@ pub fn score(verdicts: &[Verdict]) -> String {
     parts.join(", ")
 }
 
-/// How severe a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Something is not as it was asked for.
+    /// A setting that was asked for is not in effect.
     Error,
-    /// Something has an effect that nobody wants.
+    /// An effect is unwanted.
     Warning,
     /// Worth knowing.
     Note,
 }
 
 impl Level {
-    /// In a word.
+    /// The level in a word.
     pub fn word(self) -> &'static str {
         match self {
             Level::Error => "error",
@@ -252,28 +256,28 @@ impl Level {
 /// A cause with its fixes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finding {
-    /// How severe it is, where findings are ordered by that.
+    /// The severity, if findings are ordered by it.
     pub level: Option<Level>,
-    /// The name by which a timeline of the same document has it among its classes, if it does.
+    /// The name of its class in a timeline of the same document, if any.
     pub class: String,
-    /// What happened, for somebody new to the subject.
+    /// The event, for a reader new to the subject.
     pub title: String,
-    /// How often and where, as `10 ticks in 10 s (nohz-full, 6.12)`.
+    /// The number and the place of its occurrences, e.g. `10 ticks in 10 s (nohz-full, 6.12)`.
     pub occurrence: String,
-    /// How it comes about.
+    /// The explanation of the event.
     pub explanation: String,
     /// The chain of causation, from origin to interruption.
     pub chain: Vec<String>,
     /// The kernel functions that ran.
     pub functions: Vec<String>,
-    /// Changes that remove it, each with what it does.
+    /// The changes that remove it, each with its effect.
     pub fixes: Vec<(Fix, String)>,
-    /// Where in the kernel this is.
+    /// The place in the kernel's source.
     pub source: String,
 }
 
 impl Finding {
-    /// Whether it is no more than a title with its fixes: several of a level then stand together.
+    /// Returns true if it is only a title with fixes: several of one level are then shown together.
     pub(crate) fn is_short(&self) -> bool {
         let texts = [&self.occurrence, &self.explanation, &self.source];
         self.level.is_some()
@@ -286,9 +290,9 @@ impl Finding {
 /// A run that failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Which.
+    /// The run.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
     /// The last lines of its console.
     pub console: Vec<String>,

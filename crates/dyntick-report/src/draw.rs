@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What all pictures share: texts, axes, and a background of their own.
+//! The common parts of all pictures: texts, axes, and their own background.
 
 use crate::palette::{Colour, dark_style};
 use dyntick_model::text::clean_line;
@@ -7,26 +7,26 @@ use maud::{Markup, PreEscaped, html};
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr;
 
-/// How wide a picture is, px.
+/// The width of a picture, px.
 pub(crate) const WIDTH: usize = 1080;
 
-/// Space around a picture's contents, px.
+/// The space around a picture's contents, px.
 pub(crate) const MARGIN: usize = 16;
 
-/// No sans-serif font in use has wider lower-case letters at 13 px on average, px.
+/// The width of an average lower-case letter at 13 px, px; no common sans-serif font has a larger one.
 pub(crate) const LETTER: f64 = 7.6;
 
-/// Where a picture stands.
+/// The destination of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In a file of its own.
+    /// Its own file.
     File,
-    /// In a page, which has the styles for all of its pictures.
+    /// A page, which has the styles of all its pictures.
     Page,
 }
 
-/// A picture in the making. Its markup escapes texts by construction, and each is also cleaned: a character
-/// that XML forbids, from a guest's console say, would make the complete picture unreadable.
+/// A picture under construction. Its markup escapes texts by construction, and each is also cleaned: a character that
+/// XML forbids, e.g. from a guest's console, would make the complete picture unreadable.
 pub(crate) struct Picture {
     body: String,
     title: String,
@@ -43,7 +43,7 @@ impl Picture {
         self.body.push('\n');
     }
 
-    /// What has been drawn, to be part of another picture.
+    /// The shapes so far, as a part of another picture.
     pub(crate) fn shapes(self) -> Markup {
         PreEscaped(self.body)
     }
@@ -53,14 +53,14 @@ impl Picture {
         self.add(words("ink", "#1f1f1f", (x, y), anchor, text));
     }
 
-    /// An empty field on which marks stand.
+    /// An empty field for marks.
     pub(crate) fn field(&mut self, x: usize, y: usize, width: usize, height: usize) {
         self.add(html! {
             rect class="field" fill="#f1f1ef" x=(x) y=(y) width=(width) height=(height) {}
         });
     }
 
-    /// What each colour means, from `y` on downwards; gives the y below it.
+    /// Adds the legend from `y` downwards, and returns the y below it.
     pub(crate) fn legend(&mut self, (x, mut y): (usize, usize), entries: &[(Cow<'_, str>, Colour)]) -> usize {
         let left = x + 22;
         for (meaning, colour) in entries {
@@ -76,8 +76,8 @@ impl Picture {
         y
     }
 
-    /// The picture. It loads nothing, and its background makes it legible
-    /// on any page. Colours are attributes, which every viewer knows; those that know styles can make it dark.
+    /// The complete picture. It loads nothing, and its background makes it legible on any page. Colours are attributes,
+    /// which every viewer supports; viewers that support styles can make it dark.
     pub(crate) fn finish(self, height: usize, place: Place) -> Markup {
         let file = place == Place::File;
         html! {
@@ -94,7 +94,7 @@ impl Picture {
     }
 }
 
-/// A text that matters less, as the label of an axis.
+/// A less important text, e.g. the label of an axis.
 pub(crate) fn soft_text(x: usize, y: usize, anchor: &str, text: &str) -> Markup {
     words("soft", "#5a5a5a", (x, y), anchor, text)
 }
@@ -103,7 +103,7 @@ fn words(class: &str, fill: &str, (x, y): (usize, usize), anchor: &str, text: &s
     html! { text class=(class) fill=(fill) x=(x) y=(y) text-anchor=(anchor) { (legal(text)) } }
 }
 
-/// A thin line, as of an axis.
+/// A thin line, e.g. an axis.
 pub(crate) fn rule(path: &str) -> Markup {
     html! { path class="rule" stroke="#9a9a9a" d=(path) {} }
 }
@@ -119,13 +119,13 @@ pub(crate) fn lines(text: &str, px: usize) -> Vec<String> {
     textwrap::wrap(text, letters).into_iter().map(|line| line.into_owned()).collect()
 }
 
-/// How wide a line of text may come out, px.
+/// The largest possible width of a line of text, px.
 pub(crate) fn width_of(text: &str) -> usize {
     (text.width() as f64 * LETTER).ceil() as usize
 }
 
-/// Round positions for the labels of an axis: at most `most`, all multiples of 1, 2 or 5 times a power
-/// of ten, within `begin..=end`.
+/// Round positions for the labels of an axis: at most `most`, all multiples of 1, 2 or 5 times a power of ten, within
+/// `begin..=end`.
 pub(crate) fn round_steps(begin: f64, end: f64, most: usize) -> Vec<f64> {
     let length = end - begin;
     if length <= 0.0 || !length.is_finite() || most == 0 {
@@ -149,14 +149,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_xml_forbids_is_replaced() {
+    fn characters_that_xml_forbids_are_replaced() {
         let escaped = |text: &str| html! { (legal(text)) }.into_string();
         assert_eq!(escaped("a\u{1b}[1m<b> \"&\"\0"), "a\u{fffd}[1m&lt;b&gt; &quot;&amp;&quot;\u{fffd}");
         assert_eq!(escaped("a\tb\nc\u{9b}\u{202e}\u{ffff}"), "a b c\u{fffd}\u{fffd}\u{fffd}");
     }
 
     #[test]
-    fn round_positions() {
+    fn labels_have_round_positions() {
         assert_eq!(round_steps(0.0, 10.043, 6), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(round_steps(0.0, 0.0, 6), [0.0]);
     }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Flame graphs: stacks with how often each occurred, as boxes on one another.
+//! Flame graphs: stacks as boxes, whose width is the number of their occurrences.
 
 use crate::draw::{LETTER, MARGIN, Picture, Place, WIDTH, legal};
 use crate::palette::Colour;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Stacks with how often each occurred.
+/// Stacks with their numbers of occurrences.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flame {
-    /// What it shows.
+    /// The title.
     pub caption: String,
-    /// The frames, the outermost first, and a number. Functions of the kernel end in `_[k]`.
+    /// The frames, the outermost first, and the number. Functions of the kernel end with `_[k]`.
     pub stacks: Vec<(Vec<String>, u64)>,
 }
 
-/// Height of a box, px.
+/// The height of a box, px.
 const BOX: usize = 18;
 
-/// What is on top of so many others is not drawn.
+/// The largest depth that is drawn.
 const DEEPEST: usize = 128;
 
-/// Nor what is narrower, px.
+/// The smallest width that is drawn, px.
 const NARROWEST: f64 = 0.4;
 
-/// Frames that were reached from the same one below.
+/// The frames that were reached from the same frame below.
 #[derive(Default)]
 struct Node<'a> {
     count: u64,
@@ -50,7 +50,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A box before it is drawn.
+/// A box with its position.
 struct Laid<'a> {
     name: &'a str,
     count: u64,
@@ -59,7 +59,7 @@ struct Laid<'a> {
     level: usize,
 }
 
-/// The picture.
+/// Draws the picture.
 pub(crate) fn picture(flame: &Flame, place: Place) -> Markup {
     let root = Node::of(&flame.stacks);
     let bottom = MARGIN + BOX * root.height();
@@ -120,20 +120,20 @@ mod tests {
     }
 
     #[test]
-    fn what_stacks_begin_with_is_one_box() {
+    fn common_frames_are_one_box() {
         let flame = flame(&[("app;main;write_[k]", 3), ("app;main;read_[k]", 1), ("app;other", 4)]);
         let root = Node::of(&flame.stacks);
         assert_eq!((root.count, root.height(), root.above["app"].above["main"].count), (8, 3, 4));
         let picture = picture(&flame, Place::File).into_string();
         assert_eq!(picture.matches("<g>").count(), 5);
         assert!(picture.contains("main: 4 (50.0 %)") && picture.contains("write: 3 (37.5 %)"), "{picture}");
-        // Half of the width, and above what it stands on.
+        // It has half the width, and is above its caller.
         let width = format!("width=\"{:.1}\"", (WIDTH - 2 * MARGIN) as f64 / 2.0 - 0.5);
         assert_eq!(picture.matches(&width).count(), 2, "{width} {picture}");
     }
 
     #[test]
-    fn hostile_stacks_are_a_picture_too() {
+    fn hostile_stacks_are_drawn_safely() {
         let deep = vec!["<script>\u{1}".to_owned(); 100_000];
         let flame = Flame { caption: String::new(), stacks: vec![(deep, u64::MAX), (Vec::new(), u64::MAX)] };
         let picture = picture(&flame, Place::Page).into_string();

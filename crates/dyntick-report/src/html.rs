@@ -14,8 +14,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 const STYLE: &str = include_str!("html/style.css");
 const SCRIPT: &str = include_str!("html/page.js");
-/// What a browser may do with the page: its own style and its own script, known by its SHA-256, and nothing else,
-/// whatever a text in it may be.
+/// The policy for a browser: it allows the page's own style, and its own script by the SHA-256, and nothing else,
+/// whatever text is in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'sha256-40AGECU4VqgMM7lhse2b312RG+aA+yfIVr+VR3vGcLM='; base-uri 'none'; form-action 'none'";
 
@@ -49,11 +49,11 @@ pub fn html(document: &Document) -> String {
             }
         }
     };
-    // Markup is escaped; control characters are not, and a guest or a task may have put them there.
+    // Markup is escaped; control characters are not, and may come from a guest or a task.
     clean(&page.into_string())
 }
 
-/// Links to all sections.
+/// The links to all sections.
 fn contents(anchors: &Anchors<'_>) -> Markup {
     markup! {
         nav.contents aria-label="Contents" {
@@ -62,7 +62,7 @@ fn contents(anchors: &Anchors<'_>) -> Markup {
     }
 }
 
-/// How the page is made again, and by what it was made.
+/// The command that generates the page again, and the program that made it.
 fn foot(document: &Document) -> Markup {
     let Some(origin) = &document.origin else { return markup! {} };
     markup! {
@@ -73,7 +73,7 @@ fn foot(document: &Document) -> Markup {
     }
 }
 
-/// A button that copies a text; the script shows it where it can.
+/// A button that copies a text; the script shows it if copying is possible.
 fn copy(text: &str) -> Markup {
     markup! { " " button.copy type="button" hidden data-copy=(text) { "copy" } }
 }

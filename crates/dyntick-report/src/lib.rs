@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Documents of tables, findings, verdicts, timelines and plots, for a terminal, a mail and as one HTML file.
 //!
-//! Nothing here knows where a number came from. The same document gives the same bytes.
+//! Nothing here knows the origin of a number. The same document gives the same bytes.
 
 mod align;
 mod cell;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Documents for a plain-text mail: lines of at most 72 columns, ASCII only, to be pasted into a reply
-//! on a mailing list. Only a command is one line however long it is, for it is to be copied.
+//! Documents as plain-text mail: ASCII lines of at most 72 columns, to be pasted into a reply on a mailing list. Only a
+//! command is one line whatever its length, since it is to be copied.
 
 use crate::terminal::{fits, terminal};
 use crate::{Align, Block, Cell, Document, Finding, Table};
 
-/// The width that mailing lists ask for (`Documentation/process/email-clients.rst` wants unwrapped
-/// lines; 72 leaves room for being quoted a few times).
+/// The width of a line on mailing lists (`Documentation/process/email-clients.rst` asks for unwrapped lines; 72 leaves
+/// room for being quoted a few times).
 pub const COLUMNS: usize = 72;
-/// Rather than to break texts into narrower columns, a table is cut.
+/// The narrowest column of texts; a table that needs a narrower one is split instead.
 const NARROWEST: usize = 20;
 
-/// Renders a document for a mail. Pictures are left out, of causes the names and fixes are shown, and a
-/// table that is too wide is cut into several that begin with the same columns.
+/// Renders a document for a mail. Pictures are left out, causes have only their names and fixes, and a table that is
+/// too wide is split into several that begin with the same columns.
 pub fn mail(document: &Document) -> String {
     let blocks: Vec<Block> = document.blocks.iter().flat_map(block).collect();
     let document = Document { blocks: without_empty_sections(blocks), ..document.clone() };
@@ -28,20 +28,20 @@ fn block(block: &Block) -> Vec<Block> {
     }
 }
 
-/// A heading below which nothing is left stands for nothing.
+/// Removes headings with nothing below them.
 fn without_empty_sections(blocks: Vec<Block>) -> Vec<Block> {
     let is_heading = |block: Option<&Block>| matches!(block, None | Some(Block::Heading(_)));
     let kept = |number: &usize| !(is_heading(blocks.get(*number)) && is_heading(blocks.get(number + 1)));
     (0..blocks.len()).filter(kept).map(|number| blocks[number].clone()).collect()
 }
 
-/// The name of a cause, and its fixes.
+/// The name of a cause, with its fixes.
 fn in_short(finding: &Finding) -> Finding {
     let fixes = finding.fixes.iter().map(|(fix, _)| (fix.clone(), String::new())).collect();
     Finding { level: finding.level, title: finding.title.clone(), fixes, ..Finding::default() }
 }
 
-/// The table, cut into as few as fit. Each begins with the texts that name its rows.
+/// The table, split into as few as fit. Each begins with the texts that name its rows.
 fn parts(table: &Table) -> Vec<Table> {
     let names = table.columns.iter().take_while(|column| column.align == Align::Left).count();
     let names = if names < table.columns.len() { names } else { 1 };
@@ -79,7 +79,7 @@ fn columns(table: &Table, names: usize, others: std::ops::Range<usize>) -> Table
     }
 }
 
-/// Signs that ASCII lacks, by others of the same width.
+/// Replaces characters outside ASCII by others of the same width.
 fn ascii(text: &str) -> String {
     let plain = |c: char| match c {
         c if c.is_ascii() => c,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_for_the_list() {
+    fn reply_is_plain_ascii() {
         let document = Document {
             title: "Does the margin help?".into(),
             question: "menu selects PC6 where the tick is stopped and packets come every 500 µs.".into(),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_named_with_their_fixes() {
+    fn causes_have_their_names_and_fixes() {
         let command = format!("echo 0 > /sys/kernel/{}", "x".repeat(80));
         let finding = Finding {
             title: "The fair server".into(),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers as people read them, and as `awk` and `grep` find them: digits are not grouped here, for only a page
-//! ([`grouped`]) has a space that is none to those who copy.
+//! Numbers as people read them, and as `awk` and `grep` find them. Digits are not grouped here: only a page
+//! ([`grouped`]) has a space that is not copied.
 
-/// What stands for a number that there is not.
+/// The sign for an unknown number.
 pub(crate) const UNKNOWN: &str = "–";
 
-/// A count.
+/// Formats a count.
 pub fn count(value: u64) -> String {
     value.to_string()
 }
 
-/// A count of things with their name, as `1 interruption` and `2 interruptions`.
+/// Formats a count of things with their name, e.g. `1 interruption` and `2 interruptions`.
 pub fn counted(value: u64, one: &str) -> String {
     match value {
         1 => format!("1 {one}"),
@@ -18,8 +18,7 @@ pub fn counted(value: u64, one: &str) -> String {
     }
 }
 
-/// A rate with as many digits as tell something: `0`, `0.050`, `2.0`, `250`. What is not nothing is
-/// never shown as `0`.
+/// Formats a rate with its meaningful digits: `0`, `0.050`, `2.0`, `250`. Only zero is shown as `0`.
 pub fn rate(per_second: f64) -> String {
     let sign = if per_second < 0.0 { "-" } else { "" };
     match per_second.abs() {
@@ -32,34 +31,33 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A share in per cent, always with one decimal: `0.0 %`, `0.4 %`, `100.0 %`. What is not nothing is never
-/// shown as `0.0 %`.
+/// Formats a share in per cent, always with one decimal: `0.0 %`, `0.4 %`, `100.0 %`. Only zero is shown as `0.0 %`.
 pub fn percent(share: f64) -> String {
     per_cent(share).map_or(UNKNOWN.to_owned(), |number| format!("{number} %"))
 }
 
-/// The number of [`percent`]; none for what is no number.
+/// The number of [`percent`]; `None` for NaN and infinities.
 pub(crate) fn per_cent(share: f64) -> Option<String> {
     let per_cent = share * 100.0;
     match per_cent.abs() {
         v if !v.is_finite() => None,
         v if v > 0.0 && v < 0.05 => Some(if share < 0.0 { "-<0.1" } else { "<0.1" }.to_owned()),
-        // Adding zero takes the sign off a negative zero.
+        // Adding zero removes the sign of a negative zero.
         _ => Some(format!("{:.1}", per_cent + 0.0)),
     }
 }
 
-/// A rate of ticks as a share of the kernel's `CONFIG_HZ`; a dash where HZ is not known (0).
+/// Formats a rate of ticks as a share of the kernel's `CONFIG_HZ`; a dash if HZ is not known (0).
 pub fn share_of_hz(per_second: f64, hz: u32) -> String {
     percent(per_second / f64::from(hz))
 }
 
-/// A duration, ns, in its natural unit.
+/// Formats a duration, ns, in its natural unit.
 pub fn duration(ns: f64) -> String {
     in_unit(ns).map_or(UNKNOWN.to_owned(), |(number, unit)| format!("{number} {unit}"))
 }
 
-/// The number and the unit of [`duration`]; none for what is no number.
+/// The number and the unit of [`duration`]; `None` for NaN and infinities.
 pub(crate) fn in_unit(ns: f64) -> Option<(String, &'static str)> {
     match ns.abs() {
         v if !v.is_finite() => None,
@@ -70,7 +68,7 @@ pub(crate) fn in_unit(ns: f64) -> Option<(String, &'static str)> {
     }
 }
 
-/// A number with no more decimals than it needs, as for the labels of an axis.
+/// Formats a number with only the decimals that it needs, e.g. for the labels of an axis.
 pub fn plain(value: f64) -> String {
     match value.abs() {
         v if !v.is_finite() => UNKNOWN.to_owned(),
@@ -104,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_people_read_them() {
+    fn numbers_are_readable() {
         assert_eq!([0, 2500, 12345, 1234567].map(count), ["0", "2500", "12345", "1234567"]);
         assert_eq!([0.0, 0.05, 1.0, 249.97, 12345.6].map(rate), ["0", "0.050", "1.0", "250", "12346"]);
         assert_eq!([0.0, -0.0, 0.004, 0.99994].map(percent), ["0.0 %", "0.0 %", "0.4 %", "100.0 %"]);
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_groups_digits() {
+    fn page_groups_digits() {
         let texts = ["0", "2500", "12345", "1234567", "-12345.678", "<0.001", "word", "1e30"].map(grouped);
         let expected = [
             "0",
@@ -136,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn little_is_not_nothing() {
+    fn small_numbers_are_not_shown_as_zero() {
         assert_eq!([0.00001, -2.0, -300.0].map(rate), ["<0.001", "-2.0", "-300"]);
         assert_eq!([0.0001, -0.0001, -0.25].map(percent), ["<0.1 %", "-<0.1 %", "-25.0 %"]);
         assert_eq!([999.7, 999_970.0].map(duration), ["1.0 µs", "1.00 ms"]);
     }
 
     #[test]
-    fn no_number_is_a_dash() {
+    fn nan_is_a_dash() {
         assert_eq!(
             [rate(f64::NAN), percent(f64::NAN), duration(f64::INFINITY), share_of_hz(5.0, 0)],
             ["–"; 4]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Colours of causes and series, and their legends.
+//! The colours of causes and series, and their legends.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Colours that the colour-blind can tell apart (the first six after Okabe and Ito, 2008), each for
-/// a white and for a black page, and as a colour of a 256-colour terminal.
+/// The colours, distinguishable by the colour-blind (the first six after Okabe and Ito, 2008): for a white page, for a
+/// black one, and for a 256-colour terminal.
 const COLOURS: [(&str, &str, u8); 8] = [
     ("#0072b2", "#3d8fe0", 32),
     ("#d55e00", "#e8651a", 166),
@@ -18,7 +18,7 @@ const COLOURS: [(&str, &str, u8); 8] = [
     ("#222222", "#f4f4f4", 244),
 ];
 
-/// The colour of whatever comes after the eighth.
+/// The colour of everything after the eighth.
 const OTHER: (&str, &str, u8) = ("#b0b0b0", "#7a7a7a", 240);
 
 /// One of the colours.
@@ -26,12 +26,12 @@ const OTHER: (&str, &str, u8) = ("#b0b0b0", "#7a7a7a", 240);
 pub(crate) struct Colour(usize);
 
 impl Colour {
-    /// What all names after the eighth get.
+    /// The colour of all names after the eighth.
     pub(crate) const OTHER: Colour = Colour(COLOURS.len());
 
-    /// What is of a program in a flame graph …
+    /// The colour of a program's frames in a flame graph.
     pub(crate) const PROGRAM: Colour = Colour(5);
-    /// … and what is of the kernel.
+    /// The colour of the kernel's frames in a flame graph.
     pub(crate) const KERNEL: Colour = Colour(4);
 
     /// The class of a shape that is filled with it, by which a dark page replaces it.
@@ -44,17 +44,17 @@ impl Colour {
         format!("s{}", self.0)
     }
 
-    /// The colour on a white page, which viewers that know no styles use everywhere.
+    /// The colour on a white page, which viewers without styles use everywhere.
     pub(crate) fn light(self) -> &'static str {
         self.entry().0
     }
 
-    /// Its number, [`Colour::OTHER`]'s being the last.
+    /// The number of the colour; [`Colour::OTHER`] is the last.
     pub(crate) fn number(self) -> usize {
         self.0
     }
 
-    /// As a colour of a 256-colour terminal.
+    /// The colour on a 256-colour terminal.
     pub(crate) fn terminal(self) -> u8 {
         self.entry().2
     }
@@ -64,18 +64,18 @@ impl Colour {
     }
 }
 
-/// The colours of several names, and what a legend says of them.
+/// The colours of several names, and their legend.
 pub(crate) struct Legend<'a> {
     /// The colour of each name.
     pub(crate) colours: Vec<Colour>,
-    /// At most eight entries: meanings with their colours. Where there are more names, the last entry is for
-    /// all that have no colour of their own.
+    /// The meanings with their colours, at most eight. If there are more names, the last entry is for all that have no
+    /// own colour.
     pub(crate) entries: Vec<(Cow<'a, str>, Colour)>,
 }
 
 impl<'a> Legend<'a> {
-    /// For names with their meanings, the foremost first; `things` is what they are, for the last entry. The last name
-    /// stands for `merged` more of them.
+    /// Makes a legend for names with their meanings, the most important first; `things` names them in the last entry.
+    /// The last name represents `merged` more of them.
     pub(crate) fn of(
         names: impl Iterator<Item = (&'a str, &'a str)> + Clone,
         things: &str,
@@ -94,9 +94,9 @@ impl<'a> Legend<'a> {
     }
 }
 
-/// A colour for each name. A name asks for the colour that follows from its letters, so that it looks
-/// the same in another picture whatever stands beside it; only where two ask for the same one does the
-/// later in the alphabet take the next. Eight names get a colour of their own; of more, the first seven.
+/// A colour for each name. Each name prefers the colour of its hash, so that it looks the same in every picture. If two
+/// names prefer the same one, the alphabetically later gets the next. Eight names get their own colour; of more, the
+/// first seven.
 fn colours<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Colour> {
     let own = match names.clone().count() {
         count if count <= COLOURS.len() => count,
@@ -115,12 +115,12 @@ fn colours<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Vec<Colour> {
     names.map(|name| of(name).unwrap_or(Colour::OTHER)).collect()
 }
 
-/// FNV-1a: the same everywhere and for ever, which the standard library's hashes do not promise.
+/// FNV-1a, which is stable; the standard library's hashes do not promise that.
 fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The style by which a dark screen replaces all colours.
+/// The style with which a dark screen replaces all colours.
 pub(crate) fn dark_style() -> String {
     let mut style = String::from(
         ".page{fill:#1b1c1f;stroke:#3c3d42}.field{fill:#28292e}.ink{fill:#ececec}.soft{fill:#b4b4b4}\
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_keeps_its_colour_in_other_company() {
+    fn name_keeps_its_colour_among_other_names() {
         let two = colours(["not_adaptive", "dependency:sched"].into_iter());
         let swapped = colours(["dependency:sched", "not_adaptive"].into_iter());
         assert_eq!(two, [swapped[1], swapped[0]]);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_legend_has_at_most_eight_entries() {
+    fn legend_has_at_most_eight_entries() {
         let names: Vec<String> = (0..31).map(|number| format!("cause-{number}")).collect();
         let legend = |count: usize| {
             let names = names[..count].iter().map(|name| (name.as_str(), name.as_str()));

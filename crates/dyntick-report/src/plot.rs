@@ -6,26 +6,26 @@ use crate::palette::Legend;
 /// Several series over the same axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plot {
-    /// What it shows.
+    /// The title.
     pub caption: String,
-    /// The axis to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// How points are joined.
+    /// The connection of the points.
     pub shape: Shape,
-    /// What is compared, the foremost first. At most eight get a colour of their own, which follows from the name.
+    /// The series, the most important first. At most eight get their own colour, by their names.
     pub series: Vec<Series>,
 }
 
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it measures.
+    /// The quantity.
     pub label: String,
-    /// In which unit; empty for counts.
+    /// The unit; empty for counts.
     pub unit: String,
-    /// Whether equal steps are equal factors. Values that are not positive stand at its lower end.
+    /// True if equal steps are equal factors. Values that are not positive are at its lower end.
     pub logarithmic: bool,
 }
 
@@ -35,22 +35,22 @@ impl Axis {
         Self { label: label.to_owned(), unit: unit.to_owned(), logarithmic: false }
     }
 
-    /// An axis of equal factors.
+    /// A logarithmic axis.
     pub fn logarithmic(label: &str, unit: &str) -> Self {
         Self { logarithmic: true, ..Self::linear(label, unit) }
     }
 
-    /// What it measures, with its unit.
+    /// The quantity with its unit.
     pub(crate) fn title(&self) -> String {
         if self.unit.is_empty() { self.label.clone() } else { format!("{}, {}", self.label, self.unit) }
     }
 }
 
-/// How the points of a series are joined.
+/// The connection of the points of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
-    /// A histogram: a point is the lower edge of a bin and what fell into it; the bin reaches to the
-    /// next point, the last bin is as wide as the one before.
+    /// A histogram: a point is the lower edge of a bin and its count. The bin reaches to the next point; the last bin
+    /// is as wide as the one before.
     #[default]
     Steps,
     /// Straight lines from point to point.
@@ -60,14 +60,14 @@ pub enum Shape {
 /// One set of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What it is about.
+    /// The name of the series.
     pub name: String,
-    /// Points (x, y) with ascending x; points that are not finite are left out.
+    /// The points (x, y) with ascending x; points that are not finite are left out.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Plot {
-    /// The points that can be drawn, of each series.
+    /// The drawable points of each series.
     pub(crate) fn drawable(&self) -> Vec<Vec<(f64, f64)>> {
         let finite = |(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
         self.series.iter().map(|series| self.corners(series.points.iter().filter(finite).copied())).collect()
@@ -103,7 +103,7 @@ impl Plot {
     }
 }
 
-/// What an axis covers, and where on it a value stands.
+/// The range of an axis, and the position of values on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     begin: f64,
@@ -112,14 +112,14 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Just wide enough for these values. An axis of equal steps that counts upwards begins at 0.
+    /// Makes a scale just wide enough for these values. A linear axis of counts begins at 0.
     pub(crate) fn around(values: impl Iterator<Item = f64> + Clone, axis: &Axis, from_zero: bool) -> Self {
         let usable = values.filter(|value| !axis.logarithmic || *value > 0.0);
         let lowest = usable.clone().fold(f64::INFINITY, f64::min);
         let highest = usable.fold(f64::NEG_INFINITY, f64::max);
         let (lowest, highest) = if lowest <= highest { (lowest, highest) } else { (1.0, 1.0) };
         let (begin, end) = match (axis.logarithmic, from_zero) {
-            // Half of the least, so that a single one is seen to be more than none.
+            // Half of the smallest, so that a count of one is visible.
             (true, true) => (lowest / 2.0, highest),
             (false, true) => (lowest.min(0.0), highest),
             (_, false) => (lowest, highest),
@@ -132,19 +132,19 @@ impl Scale {
         Self { begin, end, logarithmic: axis.logarithmic }
     }
 
-    /// The place of a value: 0 at the begin, 1 at the end.
+    /// The position of a value: 0 at the beginning, 1 at the end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = if self.logarithmic {
             (value.max(self.begin).ln() - self.begin.ln()) / (self.end.ln() - self.begin.ln())
         } else {
-            // By halves, since the whole of a very wide axis is beyond what a number can hold.
+            // Half values, since the length of a very wide axis exceeds the largest number.
             (value / 2.0 - self.begin / 2.0) / (self.end / 2.0 - self.begin / 2.0)
         };
-        // So large a number that adding one does not change it makes an axis without length.
+        // If adding one does not change a very large number, the axis has no length.
         if place.is_nan() { 0.0 } else { place.clamp(0.0, 1.0) }
     }
 
-    /// Round values to label, at most about `most`.
+    /// The round values to label, at most about `most`.
     pub(crate) fn labels(&self, most: usize) -> Vec<f64> {
         if !self.logarithmic {
             return crate::draw::round_steps(self.begin, self.end, most);
@@ -158,14 +158,13 @@ impl Scale {
         (first..=last).step_by(every).map(|power| 10f64.powi(power)).collect()
     }
 
-    /// Its ends.
+    /// The ends of the axis.
     pub(crate) fn ends(&self) -> (f64, f64) {
         (self.begin, self.end)
     }
 }
 
-/// The height of each series over `cells` equal stretches of the x axis, from 0 to 8, for a terminal;
-/// with the ends of both axes.
+/// The height of each series over `cells` equal stretches of the x axis, from 0 to 8, for a terminal; with both scales.
 pub(crate) fn sparklines(plot: &Plot, cells: usize) -> (Vec<String>, Scale, Scale) {
     const LEVELS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let series = plot.drawable();
@@ -192,7 +191,7 @@ pub(crate) fn sparklines(plot: &Plot, cells: usize) -> (Vec<String>, Scale, Scal
     (series.iter().map(line).collect(), x, y)
 }
 
-/// The scales of both axes around all these points.
+/// The scales of both axes for all these points.
 pub(crate) fn scales(plot: &Plot, series: &[Vec<(f64, f64)>]) -> (Scale, Scale) {
     let points = series.iter().flatten();
     (
@@ -211,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_as_text() {
+    fn histogram_is_drawn_as_text() {
         let plot = histogram(&[(0.0, 1.0), (1.0, 8.0), (2.0, 0.0), (3.0, 4.0)]);
         assert_eq!(sparklines(&plot, 8).0, ["▁▁██··▄▄"]);
     }
 
     #[test]
-    fn equal_factors_on_a_logarithmic_axis() {
+    fn logarithmic_axis_has_equal_factors() {
         let axis = Axis::logarithmic("count", "");
         let scale = Scale::around([0.0, 1.0, 100.0].into_iter(), &axis, false);
         assert_eq!((scale.place(10.0), scale.place(0.0)), (0.5, 0.0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plots as pictures: lines over each other, histograms below each other on the same axes, where each is seen.
+//! Plots as pictures: lines in one field, histograms below each other on the same axes.
 
 use crate::draw::{MARGIN, Picture, Place, WIDTH, legal, rule, soft_text, width_of};
 use crate::numbers::{grouped, plain};
@@ -10,13 +10,13 @@ use std::fmt::Write;
 
 const TOP: usize = 44;
 const HEIGHT: usize = 260;
-/// The height of a histogram among several, and of the space above it, which has its name, px.
+/// The height of a histogram among several, and of the space above it with its name, px.
 const SMALL: usize = 90;
 const NAME: usize = 24;
-/// Nobody compares more histograms by eye than these.
+/// The largest number of histograms in a picture.
 const MOST: usize = 16;
 
-/// A picture that stands alone: it has its own background and loads nothing.
+/// Draws a stand-alone picture: it has its own background and loads nothing.
 pub fn plot_svg(plot: &Plot) -> String {
     picture(plot, Place::File).into_string()
 }
@@ -70,14 +70,14 @@ fn label(value: f64) -> String {
     grouped(&plain(value))
 }
 
-/// A series as it is shown.
+/// A series with its colour.
 struct Shown<'a> {
     corners: &'a [(f64, f64)],
     colour: Colour,
     name: &'a str,
 }
 
-/// Where points stand.
+/// The position of a field.
 struct Field {
     left: usize,
     top: usize,
@@ -91,7 +91,7 @@ impl Field {
         WIDTH - MARGIN - self.left
     }
 
-    /// The background, and round values at its left.
+    /// Draws the background, and round values to the left of it.
     fn axes(&self, picture: &mut Picture, heights: &[f64]) {
         picture.field(self.left, self.top, self.width(), self.height);
         for value in heights {
@@ -101,7 +101,7 @@ impl Field {
         }
     }
 
-    /// Round values below it, and what they are; gives the y below that.
+    /// Draws round values below it, and their quantity; returns the y below that.
     fn label_across(&self, picture: &mut Picture, title: &str) -> usize {
         let bottom = self.top + self.height;
         for value in self.x.labels(10) {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_a_line_with_its_name() {
+    fn series_is_a_line_with_its_name() {
         let plot = histograms(1);
         let picture = plot_svg(&plot);
         assert!(picture.contains("<title>&lt;idle 0&gt;</title>") && picture.contains("latency, us"));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn histograms_stand_below_each_other() {
+    fn histograms_are_below_each_other() {
         let fields = |picture: &str| picture.matches("class=\"field\"").count();
         assert_eq!((fields(&plot_svg(&histograms(1))), fields(&plot_svg(&histograms(4)))), (1, 4));
         let many = plot_svg(&histograms(MOST + 5));

@@ -18,11 +18,11 @@ pub(crate) use table::fits;
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
 
-/// The longest level with what separates it from a title, columns.
+/// The width of the longest level and the space after it, columns.
 const LEVEL: usize = 9;
 
-/// Renders a document in at most `width` columns (20 at least); with colours only where asked. A command that
-/// is to be copied is one line, however long it is.
+/// Renders a document in at most `width` columns (20 at least), with colours only on request. A command that is to be
+/// copied is one line, whatever its length.
 pub fn terminal(document: &Document, width: usize, colour: bool) -> String {
     let mut page = Page { text: String::new(), width: width.max(20), colour };
     page.strong(&document.title);
@@ -103,7 +103,7 @@ impl Page {
         }
     }
 
-    /// A text whose lines but the first stand below the first's text.
+    /// Prints a text; its further lines are indented to the first one's text.
     fn indented(&mut self, before: &str, text: &str) {
         if text.is_empty() {
             return;
@@ -115,7 +115,7 @@ impl Page {
         }
     }
 
-    /// What is to be copied: never broken, and on a line of its own where there is no room beside `before`.
+    /// Prints a text to be copied: never broken, and on its own line if there is no room after `before`.
     fn unbroken(&mut self, before: &str, text: &str) {
         let text = line_of(text);
         if before.width() + text.width() <= self.width {
@@ -180,7 +180,7 @@ impl Page {
         }
     }
 
-    /// What it is: behind its level, or a mark.
+    /// Prints the title after its level, or after a mark.
     fn title(&mut self, finding: &Finding) {
         let Some(level) = finding.level else { return self.indented("• ", &finding.title) };
         let style = match level {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What happened when: lanes of marks over a window of time, and their density as a line of text.
+//! Events over time: lanes of marks over a window, and their density as a line of text.
 
 use crate::palette::Legend;
 
 /// Lanes over one window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// What it shows.
+    /// The title.
     pub caption: String,
-    /// Length of the window, ns.
+    /// The length of the window, ns.
     pub window_ns: u64,
-    /// Length of the end of the window that is shown again, enlarged, ns. With 0, or with the length
-    /// of the window or more, nothing is enlarged.
+    /// The length of the end of the window that is shown again, enlarged, ns. With 0, or with at least the length of
+    /// the window, nothing is enlarged.
     pub zoom_ns: u64,
-    /// The classes of marks with what they mean, the most frequent first. At most eight get a
-    /// colour of their own, which follows from the class's name.
+    /// The classes of marks with their meanings, the most frequent first. At most eight get their own colour, by the
+    /// class's name.
     pub classes: Vec<(String, String)>,
-    /// How many causes the last class stands for beside the first of them.
+    /// The number of further causes that the last class represents.
     pub merged: usize,
     /// The lanes, from top to bottom.
     pub lanes: Vec<Lane>,
@@ -25,20 +25,20 @@ pub struct Timeline {
 /// One lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lane {
-    /// What it is about.
+    /// The name of the lane.
     pub name: String,
-    /// A figure that stands behind it, as `250 ticks/s`.
+    /// A figure after the lane, e.g. `250 ticks/s`.
     pub figure: String,
-    /// Its marks, in order of time.
+    /// The marks, in order of time.
     pub marks: Vec<Mark>,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// When, ns from the begin of the window.
+    /// The time, ns from the beginning of the window.
     pub at_ns: u64,
-    /// Its class, as a position in [`Timeline::classes`].
+    /// The class, as an index of [`Timeline::classes`].
     pub class: usize,
 }
 
@@ -49,8 +49,8 @@ impl Timeline {
         Legend::of(names, "causes", self.merged)
     }
 
-    /// How often each class occurs within each of `cells` equal stretches of `begin..begin+length`,
-    /// ns. Marks of no known class are counted behind the last one.
+    /// The number of marks of each class within each of `cells` equal stretches of `begin..begin+length`, ns. Marks of
+    /// unknown classes are counted after the last one.
     pub(crate) fn counts(&self, lane: &Lane, begin: u64, length: u64, cells: usize) -> Vec<Vec<usize>> {
         let mut counts = vec![vec![0; self.classes.len() + 1]; cells];
         for mark in &lane.marks {
@@ -65,13 +65,13 @@ impl Timeline {
 /// One stretch of a lane, for a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// How full it is, against the fullest stretch of all lanes.
+    /// The density, relative to the fullest stretch of all lanes.
     pub(crate) sign: char,
-    /// The class that occurs most in it.
+    /// The most frequent class in it.
     pub(crate) class: Option<usize>,
 }
 
-/// Every lane as so many stretches of the window, and how many marks the fullest of them has.
+/// Every lane as equal stretches of the window, and the number of marks in the fullest one.
 pub(crate) fn density(timeline: &Timeline, cells: usize) -> (Vec<Vec<Stretch>>, usize) {
     const LEVELS: [char; 9] = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let lanes: Vec<Vec<Vec<usize>>> =
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn density_in_text() {
+    fn density_is_drawn_as_text() {
         let every = |step: usize| (0..10_000).step_by(step).collect();
         let (lanes, fullest) = density(&timeline(vec![every(4), every(1000), vec![]]), 10);
         let texts: Vec<String> =

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The marks of a timeline for the script of a page, which draws a part of the window with them.
+//! The marks of a timeline for a page's script, which draws a part of the window with them.
 
 use crate::{Lane, Timeline};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Columns of all lanes together: what a page may hold, and a browser draws at once.
+/// The columns of all lanes together: the limit for the size of a page, and for the speed of a browser.
 const ALL: usize = 400_000;
 
-/// Into how many equal columns the window is divided, so that the page stays small with many lanes.
+/// The number of equal columns of the window, which keeps the page small with many lanes.
 pub(crate) fn columns_of(timeline: &Timeline) -> usize {
     (ALL / timeline.lanes.len().max(1)).clamp(1000, 8192)
 }
 
-/// A lane's marks: for each column and class that has some `GAP`, `GAP.CLASS` or `GAP.CLASS.COUNT`, in base 36.
-/// GAP is the distance from the column before; the class is left out where it is that of the entry before and
-/// there is one mark, the count where it is 1.
+/// The marks of a lane: for each column and class with some, `GAP`, `GAP.CLASS` or `GAP.CLASS.COUNT`, in base 36. GAP
+/// is the distance from the previous column. The class is left out if it is that of the previous entry and there is one
+/// mark; the count is left out if it is 1.
 pub(crate) fn encoded(timeline: &Timeline, lane: &Lane, columns: usize) -> String {
     let mut counts: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for mark in lane.marks.iter().filter(|mark| mark.at_ns < timeline.window_ns) {
@@ -66,12 +66,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_before_is_left_out() {
+    fn repeated_classes_are_left_out() {
         let timeline = timeline(&[(0, 0), (1000, 0), (1001, 2), (40_000, 2), (40_010, 2), (99_999, 7)]);
         assert_eq!(encoded(&timeline, &timeline.lanes[0], 1000), "0 a 0.2 au.2.2 gn.3");
     }
 
-    /// As the script reads it.
+    /// Decodes in the same way as the script.
     fn decoded(text: &str) -> usize {
         let count =
             |entry: &str| entry.split('.').nth(2).map_or(1, |n| usize::from_str_radix(n, 36).unwrap());

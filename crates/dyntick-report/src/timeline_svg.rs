@@ -12,18 +12,18 @@ const BAR: usize = 20;
 const TOP: usize = 42;
 const GAP: usize = 28;
 const ZOOM: usize = 240;
-/// What even the rarest class of a column of pixels gets of the bar's height, px.
+/// The smallest height of a class in a column of pixels, px.
 const LEAST: usize = 7;
 
-/// A picture that stands alone: it has its own background and loads nothing.
+/// Draws a stand-alone picture: it has its own background and loads nothing.
 ///
-/// Marks closer than a column of pixels become a bar, in which each class has the height that its
-/// share of the marks has, and at least enough to be seen.
+/// Marks closer than a column of pixels become a bar, in which the height of each class is its share of the marks, and
+/// at least visible.
 pub fn svg(timeline: &Timeline) -> String {
     picture(timeline, Place::File).into_string()
 }
 
-/// The picture; in a page with what `page.js` needs to draw a part of the window.
+/// Draws the picture; in a page, with the data that `page.js` needs to draw a part of the window.
 pub(crate) fn picture(timeline: &Timeline, place: Place) -> Markup {
     let layout = Layout::of(timeline);
     let legend = timeline.legend();
@@ -54,7 +54,7 @@ pub(crate) fn picture(timeline: &Timeline, place: Place) -> Markup {
     }
 }
 
-/// Where everything stands from left to right: names, panels, figures.
+/// The horizontal layout: names, panels, figures.
 struct Layout {
     names: usize,
     panels: Vec<Panel>,
@@ -92,7 +92,7 @@ impl Layout {
     }
 }
 
-/// A lane, and its height.
+/// Draws a lane; returns its height.
 fn lane_at(
     timeline: &Timeline,
     layout: &Layout,
@@ -126,7 +126,7 @@ fn field(panel: &Panel, top: usize) -> Markup {
     html! { rect class="field" fill="#f1f1ef" x=(panel.left) y=(top) width=(panel.width) height=(BAR) {} "\n" }
 }
 
-/// A lane for those who point at it or have it read out.
+/// A lane in words, as a tooltip and for screen readers.
 fn in_words(timeline: &Timeline, lane: &Lane) -> String {
     let count = |class: usize| lane.marks.iter().filter(|mark| mark.class == class).count() as u64;
     let counted: Vec<String> = timeline
@@ -139,20 +139,20 @@ fn in_words(timeline: &Timeline, lane: &Lane) -> String {
     format!("{}: {}", lane.name, if counted.is_empty() { "none".into() } else { counted.join("; ") })
 }
 
-/// A stretch of the window drawn over some columns of pixels.
+/// A stretch of the window, drawn over some columns of pixels.
 struct Panel {
     title: String,
     left: usize,
     width: usize,
-    /// How wide a column is, px.
+    /// The width of a column, px.
     column: usize,
     begin: u64,
     length: u64,
 }
 
 impl Panel {
-    /// One path for each class, with one rectangle for each run of equal columns: a lane of thousands
-    /// of marks stays small.
+    /// One path for each class, with one rectangle for each run of equal columns, to keep a lane of thousands of marks
+    /// small.
     fn lane(&self, timeline: &Timeline, lane: &Lane, top: usize, legend: &Legend<'_>) -> Markup {
         let counts = timeline.counts(lane, self.begin, self.length, self.width / self.column);
         let columns: Vec<Vec<(usize, usize)>> = counts.iter().map(|counts| bands(counts)).collect();
@@ -200,13 +200,13 @@ impl Panel {
     }
 }
 
-/// The offset from the top and the height of each class in a column with these counts, px. The first
-/// class stands at the bottom.
+/// The offset from the top and the height of each class in a column with these counts, px. The first class is at the
+/// bottom.
 fn bands(counts: &[usize]) -> Vec<(usize, usize)> {
     let total: usize = counts.iter().sum();
     let mut heights: Vec<usize> =
         counts.iter().map(|count| if *count == 0 { 0 } else { (BAR * count / total).max(LEAST) }).collect();
-    // What rounding and the least height put in or leave out is the most frequent one's.
+    // The most frequent class absorbs the differences of rounding and of the smallest height.
     while heights.iter().sum::<usize>() > BAR {
         let Some(highest) = (0..heights.len()).rev().max_by_key(|class| heights[*class]) else { break };
         heights[highest] -= 1;
@@ -222,7 +222,7 @@ fn bands(counts: &[usize]) -> Vec<(usize, usize)> {
     heights.into_iter().map(place).collect()
 }
 
-/// A time in seconds, or in ms where there is no whole second, to at most four decimals.
+/// A time in seconds, or in ms below one second, with at most four decimals.
 fn seconds(ns: u64) -> String {
     let rounded = |value: f64| {
         let text = format!("{value:.4}");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_lane_is_one_bar_and_single_ticks_show_enlarged() {
+    fn full_lane_is_one_bar_and_single_ticks_show_enlarged() {
         let timeline = timeline(1, |_| 0);
         let paths: Vec<usize> = svg(&timeline)
             .lines()
@@ -266,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rare_class_is_seen_among_many_marks() {
+    fn rare_class_is_visible_among_many_marks() {
         let column = bands(&[250, 1, 0]);
         assert_eq!(column, [(LEAST, BAR - LEAST), (0, LEAST), (0, 0)]);
     }
 
     #[test]
-    fn the_worst_case_is_small() {
+    fn worst_case_is_small() {
         let picture = svg(&timeline(12, |n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61) as usize));
         assert!(picture.len() < 400_000, "{} bytes", picture.len());
     }
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_timeline_is_a_picture_too() {
+    fn empty_timeline_is_drawn() {
         let picture = svg(&Timeline::default());
         assert!(picture.starts_with("<svg") && !picture.contains("NaN"));
         assert!(super::picture(&Timeline::default(), Place::Page).into_string().contains("<svg"));

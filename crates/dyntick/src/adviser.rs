@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What to do against causes on the machine that is measured.
+//! The fixes of causes on the measured machine.
 
 use anyhow::Result;
 use dyntick_count::Row;
@@ -11,11 +11,11 @@ use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion, Settings};
 use dyntick_observe::facts::{Cpus, Machine};
 use dyntick_record::this_machine;
 
-/// Knows the machine.
+/// The facts of a machine on which fixes depend.
 pub struct Adviser {
-    /// Its kernel.
+    /// The machine's kernel.
     pub kernel: KernelVersion,
-    /// Its CPUs.
+    /// The machine's CPUs.
     pub cpus: Cpus,
     line: CommandLine,
     settings: Settings,
@@ -23,7 +23,7 @@ pub struct Adviser {
 }
 
 impl Adviser {
-    /// For the machine on which this program runs. What cannot be read of it, as its CPUs, fixes do not name.
+    /// Makes an adviser for this machine. Fixes leave out what cannot be read of it, e.g. its CPUs.
     pub fn of_this_machine() -> Result<Self> {
         if let Ok(machine) = this_machine() {
             return Ok(Self::of(machine));
@@ -33,21 +33,21 @@ impl Adviser {
         Ok(Self { kernel: release.trim().parse()?, cpus, line, settings, bpf_scheduler })
     }
 
-    /// For a machine.
+    /// Makes an adviser for a machine.
     pub fn of(machine: Machine) -> Self {
         let line = CommandLine::parse(&machine.command_line);
         let Machine { kernel, cpus, settings, sched_ext, .. } = machine;
         Self { kernel, cpus, line, settings, bpf_scheduler: sched_ext.enabled }
     }
 
-    /// The cause of a row. A tick has its dependencies for that, but on a kernel that never asks for them.
+    /// The cause of a row. A tick's cause is its dependencies, except on a kernel that never asks for them.
     pub fn cause_of(&self, row: &Row) -> Option<CauseId> {
         let never_stops = || row.is_tick() && self.settings.lacks("nohz_full=");
         row.cause.clone().or_else(|| never_stops().then(|| CauseId::of(NOT_ADAPTIVE)))
     }
 
-    /// What removes a cause on a CPU, the most effective first. `quiet` are the CPUs that shall not be interrupted,
-    /// beside those that the machine has set aside already; `irq` is its interrupt line, if it has one.
+    /// The fixes of a cause on a CPU, the most effective first. `quiet` are the CPUs that must not be interrupted, in
+    /// addition to those that the machine isolates; `irq` is the cause's interrupt line, if it has one.
     pub fn fixes(&self, rule: &Rule, cpu: u32, quiet: &CpuList, irq: Option<u32>) -> Vec<Fix> {
         let quiet = self.cpus.nohz_full.union(&self.cpus.isolated).union(quiet);
         let host = Host {
@@ -61,7 +61,7 @@ impl Adviser {
         fixes(rule, host, target).into_iter().map(|fix| fix.action).collect()
     }
 
-    /// Whether a cause may be the fair server as well; see [`dyntick_count::may_be_the_fair_server`].
+    /// Returns true if a cause may also be the fair server; see [`dyntick_count::may_be_the_fair_server`].
     pub fn may_be_the_fair_server(&self, cause: &CauseId) -> bool {
         dyntick_count::may_be_the_fair_server(cause, &self.kernel)
     }
@@ -73,7 +73,7 @@ mod tests {
     use dyntick_explain::rules::named::DEVICE;
 
     #[test]
-    fn the_fix_of_a_device_names_its_interrupt() {
+    fn fix_of_a_device_names_its_interrupt() {
         let cpus = Cpus { online: CpuList::first(4), ..Cpus::default() };
         let (kernel, line) = ("6.12.0".parse().unwrap(), CommandLine::default());
         let adviser = Adviser { kernel, cpus, line, settings: Settings::default(), bpf_scheduler: false };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Causes as the classes of a timeline.
+//! The causes as classes of a timeline.
 
 use dyntick_explain::{CauseId, rules};
 use std::collections::HashMap;
 
-/// So many causes have a class of their own. A machine has some tens; a trace that somebody made up may name a
-/// million, and nobody would read a longer legend.
+/// The number of causes with their own class. A machine has some tens; a forged trace may name a million, and no
+/// reader wants a longer legend.
 const MOST: usize = 100;
 
-/// The foremost causes, and one class for all others.
+/// The most important causes, and one class for all others.
 pub struct Classes<'a> {
     named: Vec<&'a CauseId>,
     places: HashMap<&'a CauseId, usize>,
@@ -16,7 +16,7 @@ pub struct Classes<'a> {
 }
 
 impl<'a> Classes<'a> {
-    /// Of these causes, the foremost first; each counts where it comes first.
+    /// Makes classes of these causes, the most important first; each is placed at its first occurrence.
     pub fn of(causes: impl Iterator<Item = &'a CauseId>) -> Self {
         let (mut named, mut places) = (Vec::new(), HashMap::new());
         for cause in causes {
@@ -30,12 +30,12 @@ impl<'a> Classes<'a> {
         Self { named, places, others }
     }
 
-    /// The class of a cause that is among these.
+    /// The class of a cause, if it is among these.
     pub fn place(&self, cause: &CauseId) -> Option<usize> {
         self.places.get(cause).copied()
     }
 
-    /// The name of each class, and what it means.
+    /// The name and the meaning of each class.
     pub fn legend(&self) -> Vec<(String, String)> {
         let named = self.named.iter().map(|cause| (cause.to_string(), rules::title(cause)));
         let others =
@@ -43,7 +43,7 @@ impl<'a> Classes<'a> {
         named.chain(others).collect()
     }
 
-    /// How many causes the last class stands for beside the first of them.
+    /// The number of further causes that the last class represents.
     pub fn merged(&self) -> usize {
         self.others.saturating_sub(1)
     }
@@ -55,7 +55,7 @@ mod tests {
     use rules::named::*;
 
     #[test]
-    fn what_comes_after_the_foremost_is_one_class() {
+    fn causes_after_the_first_ones_are_one_class() {
         let cause = |number: usize| CauseId::member(HRTIMER, format!("f{number}"));
         let causes: Vec<CauseId> = (0..MOST + 7).map(cause).collect();
         let classes = Classes::of(causes.iter().chain(&causes));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn few_causes_have_no_others() {
+    fn few_causes_have_no_class_for_others() {
         assert_eq!(Classes::of([CauseId::of(TIMER), CauseId::of(HRTIMER)].iter()).legend().len(), 2);
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The command line as it is parsed and as its help is printed: every verb's help ends with examples.
+//! The command line for parsing and for printing its help: every verb's help ends with examples.
 
 use crate::output::Sheet;
 use clap::{Command, CommandFactory};
 
-/// Each verb's examples, where they do not stand with its arguments.
+/// The examples of each verb that has none next to its arguments.
 const EXAMPLES: &[(&str, &str)] = &[
     (
         "top",
@@ -154,7 +154,7 @@ fn with_examples(command: Command, path: &str) -> Command {
     });
     let Some((_, examples)) = EXAMPLES.iter().find(|(verb, _)| *verb == path) else { return verbs };
     let before = verbs.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-    // Rust leaves out the space that the first line begins with.
+    // Rust's line continuation removes the space at the beginning of the first line.
     verbs.after_help(format!("{before}Examples:\n  {examples}"))
 }
 
@@ -162,7 +162,7 @@ fn with_examples(command: Command, path: &str) -> Command {
 mod tests {
     use super::*;
 
-    /// Each verb that is shown, by its path, with its help on 80 columns.
+    /// The help of each visible verb on 80 columns, with the verb's path.
     fn helps(command: &mut Command, path: &str, found: &mut Vec<(String, String)>) {
         let shown = |verb: &&mut Command| !verb.is_hide_set() && verb.get_name() != "help";
         for verb in command.get_subcommands_mut().filter(shown) {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_help_ends_with_two_to_four_examples_and_fits_on_80_columns() {
+    fn every_help_has_two_to_four_examples_and_fits_80_columns() {
         let mut found = Vec::new();
         helps(&mut command(), "", &mut found);
         assert!(found.len() > 40, "{found:?}");
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// What stands in help can be typed.
+    /// The examples of help are valid commands.
     #[test]
     fn examples_are_parsed() {
         let mut found = Vec::new();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The limit on the size of files (`ulimit -f`): one that is met is an error of a write, and not the end of dyntick.
+//! The limit on the size of files (`ulimit -f`): exceeding it fails a write, and does not kill dyntick.
 
-/// From now on a write beyond the limit fails with EFBIG (setrlimit(2)), so that a verb ends in order and
-/// puts back what it has changed. The signal is handled and not ignored, for programs that dyntick starts
-/// inherit what is ignored.
+/// Makes a write beyond the limit fail with EFBIG (setrlimit(2)), so that a verb ends in order and restores its
+/// changes. The signal is handled rather than ignored, since programs that dyntick starts would inherit that.
 pub fn is_an_error() {
     // SAFETY: the structure lives across the call; the handler does nothing.
     unsafe {
@@ -21,7 +20,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn the_signal_ends_programs_that_are_started_and_not_this_one() {
+    fn signal_kills_started_programs_and_not_this_one() {
         super::is_an_error();
         // SAFETY: a signal to this thread, which is handled.
         unsafe { libc::raise(libc::SIGXFSZ) };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The formats of what verbs print as JSON, in one list: name, version, verb and type. A program that reads one
-//! finds its name and version in it. A version grows when a key goes or changes its meaning; new keys may come at
-//! any time. `latency --json` is cyclictest's with one more key, and SARIF is SARIF.
+//! The formats of the verbs' JSON output, in one list: name, version, verb and type. The output itself contains its
+//! name and version. The version increases if a key is removed or changes its meaning; new keys may be added at any
+//! time. `latency --json` is cyclictest's format with one more key, and SARIF is unchanged.
 //!
-//! The schemas in `docs/src/schemas/` and the table of `docs/src/json.md` are made from this list by its tests.
+//! Its tests generate the schemas in `docs/src/schemas/` and the table of `docs/src/json.md` from this list.
 
 #[cfg(test)]
 mod schemas;
@@ -13,22 +13,22 @@ use serde::Serialize;
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Its name, which its objects have as `format`.
+    /// The name, which is the key `format` of its objects.
     pub name: &'static str,
-    /// Its version, which its objects have as `version`.
+    /// The version, which is the key `version` of its objects.
     pub version: u32,
     /// The verb that prints it.
     pub verb: &'static str,
 }
 
-/// What a verb prints as JSON: an object.
+/// A value that a verb prints as JSON: an object.
 pub trait Printed: Serialize {
-    /// Its format.
+    /// The format of the value.
     const FORMAT: Format;
 }
 
-/// Declares the formats: the type that is serialised, the format's name and version, and the verb. Those of other tools
-/// to which dyntick adds keys come last: their objects do not say what they are.
+/// Declares the formats: the serialised type, the format's name and version, and the verb. Formats of other tools with
+/// keys of dyntick come last: their objects do not name their format.
 macro_rules! formats {
     (
         dyntick { $($value:ty => $name:literal $version:literal $verb:literal,)* }
@@ -44,7 +44,7 @@ macro_rules! formats {
             $(Format { name: $other_name, version: $other_version, verb: $other_verb },)*
         ];
 
-        /// The schema of each.
+        /// The schema of each format.
         #[cfg(test)]
         fn all_schemas() -> Vec<(Format, schemars::Schema)> {
             let schemas = [$(schemas::of::<$value>(),)* $(schemas::of_other_tool::<$other>($other_name),)*];
@@ -84,7 +84,7 @@ formats! {
     }
 }
 
-/// What is printed: an object whose first keys say what it is.
+/// A printed value: an object whose first keys name its format.
 #[derive(Serialize)]
 struct Named<'a, T: Serialize> {
     format: &'static str,
@@ -93,7 +93,7 @@ struct Named<'a, T: Serialize> {
     value: &'a T,
 }
 
-/// A value with the name and the version of its format.
+/// Adds the name and the version of its format to a value.
 pub fn named<T: Printed>(value: &T) -> impl Serialize {
     Named { format: T::FORMAT.name, version: T::FORMAT.version, value }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What counts are called where they are printed.
+//! The printed names of counts.
 
 use dyntick_count::{CountedAs, CountedBy, Group, Part, What};
 use dyntick_model::{Interrupt, TickDependency};
 use dyntick_observe::live::Key;
 
-/// The row in which a key is counted.
+/// The name of the row that counts a key.
 pub fn of_key(key: &Key) -> String {
     match CountedAs::of(key) {
         CountedAs::Group(group) => of_group(&group),
@@ -18,7 +18,7 @@ pub fn of_key(key: &Key) -> String {
     }
 }
 
-/// A row.
+/// The name of a row.
 pub fn of(what: &What) -> String {
     match what {
         What::Group(group) => of_group(group),
@@ -62,7 +62,7 @@ fn unnamed(family: &str) -> String {
     format!("{family}: name table full")
 }
 
-/// Why a tick is kept, in words.
+/// The reason why a tick is kept, in words.
 pub fn kept_because(dependency: TickDependency) -> &'static str {
     match dependency {
         TickDependency::None => "no dependency",
@@ -75,7 +75,7 @@ pub fn kept_because(dependency: TickDependency) -> &'static str {
     }
 }
 
-/// A vector with its row in `/proc/interrupts`.
+/// The name of an interrupt source, with its row in `/proc/interrupts`.
 fn of_vector(vector: Interrupt) -> &'static str {
     match vector {
         Interrupt::Timer => "local timer interrupts (LOC)",
@@ -92,7 +92,7 @@ fn of_vector(vector: Interrupt) -> &'static str {
     }
 }
 
-/// What is said of counting by trace events; nothing where eBPF counts.
+/// The note about counting by trace events; `None` if eBPF counts.
 pub fn note(counted: &CountedBy) -> Option<String> {
     let CountedBy::Tracefs { because } = counted else { return None };
     let why = match because {

@@ -21,10 +21,10 @@ use dyntick_model::text::clean;
 use std::process::ExitCode;
 use verbs::lab::status;
 
-/// Version and, of a release build, commit (`build.rs`).
+/// The version and, in a release build, the commit (`build.rs`).
 const VERSION: &str = env!("DYNTICK_VERSION");
 
-/// At the end of `dyntick --help` and of its man page.
+/// The end of `dyntick --help` and of its man page.
 const EXIT_STATUS: &str =
     "Exit status: 0 ok; 1 a comparison or check failed; 2 the input or the environment was wrong.";
 
@@ -60,12 +60,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// What clap says: help and version, or what is wrong with an argument and quotes it.
+/// Prints clap's message: help, version, or an error that quotes the argument.
 fn refused(error: &clap::Error) -> anyhow::Result<ExitCode> {
     let text = error.render();
     let is_harmless = std::env::args_os().all(|word| word.to_str().is_some_and(|word| clean(word) == word));
     let wanted = if error.use_stderr() { output::colours_aside() } else { output::colours() };
-    // clap's own colours, where nothing that it quotes can have any.
+    // clap's own colours, if it quotes nothing that can contain escapes.
     let coloured = is_harmless && wanted;
     match (error.use_stderr(), coloured) {
         (true, true) => output::rendered_aside(text.ansi()).unwrap_or_default(),
@@ -76,12 +76,12 @@ fn refused(error: &clap::Error) -> anyhow::Result<ExitCode> {
     if let Some(verb) = verb_of_lab(error) {
         output::aside(format_args!("\n  tip: it is a verb of the laboratory: dyntick lab {verb}\n"));
     }
-    // What git took for a bad commit is a command line that is wrong.
+    // A wrong command line must not look like a bad commit to git bisect.
     let is_wrong_for_git = error.use_stderr() && status::is_asked_to_bisect();
     Ok(ExitCode::from(if is_wrong_for_git { status::ABORT } else { error.exit_code() as u8 }))
 }
 
-/// The verb of `lab` that was typed without it, as `dyntick run`.
+/// The verb of `lab` that was typed without it, e.g. `dyntick run`.
 fn verb_of_lab(error: &clap::Error) -> Option<String> {
     let typed = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(typed)) => typed,
@@ -91,30 +91,31 @@ fn verb_of_lab(error: &clap::Error) -> Option<String> {
     all.find_subcommand("lab")?.find_subcommand(typed).map(|verb| verb.get_name().to_owned())
 }
 
-/// Exit status 2 is for input and environment; a verb says itself when a check failed (1).
+/// Exit status 2 is for input and environment; a verb itself reports a failed check (1).
 ///
-/// In `dyntick … | head` the reader leaves early: that ends dyntick as it ends other tools, without a word
-/// and with the status of SIGPIPE, but in order, so that no setting and no trace instance stays behind.
+/// In `dyntick … | head` the reader leaves early. That ends dyntick as it ends other tools, silently and with the
+/// status of SIGPIPE, but in order: all settings are restored, and no trace instance is left.
 fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
-    result.unwrap_or_else(|error| match output::reader_left(&error) {
-        true => ExitCode::from(128 + libc::SIGPIPE as u8),
-        false => {
+    result.unwrap_or_else(|error| {
+        if output::reader_left(&error) {
+            ExitCode::from(128 + libc::SIGPIPE as u8)
+        } else {
             tell(&error);
             ExitCode::from(2)
         }
     })
 }
 
-/// Says on standard error what was wrong.
+/// Prints an error on standard error.
 fn tell(error: &anyhow::Error) {
     match error.chain().find_map(dyntick_study::problems) {
-        // With nothing before it: editors look for FILE:LINE:COLUMN at the begin of a line.
+        // Without a prefix: editors look for FILE:LINE:COLUMN at the beginning of a line.
         Some(problems) => output::aside(problems.annotated()),
         None => output::note(in_full(error)),
     }
 }
 
-/// An error with its causes, leaving out those that it already quotes, and what it is about where its cause names that.
+/// An error with its causes, without those that it already quotes, and without a context that its cause repeats.
 fn in_full(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the verbs that count have in common in their arguments: the CPUs, and by what is counted.
+//! The common arguments of the verbs that count: the CPUs, and the source of the counts.
 
 use anyhow::{Context, Result, bail};
 use dyntick_model::CpuList;
 use dyntick_observe::live::Choice;
 
-/// By what is counted, as users write it.
+/// Parses the source of the counts.
 pub fn source(text: &str) -> Result<Choice, String> {
     match text {
         "auto" => Ok(Choice::Auto),
@@ -15,7 +15,7 @@ pub fn source(text: &str) -> Result<Choice, String> {
     }
 }
 
-/// The CPUs that were named, or all; an error where one of them does not run.
+/// The CPUs of the user, or all; fails if one of them is not online.
 pub fn cpus(named: Option<&CpuList>) -> Result<CpuList> {
     let online: CpuList = std::fs::read_to_string("/sys/devices/system/cpu/online")
         .context("cannot read /sys/devices/system/cpu/online")?

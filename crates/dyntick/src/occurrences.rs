@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often something took a CPU, in words: only the kernel's doing is called an interruption.
+//! The number of occurrences of a cause, in words: only work of the kernel is called an interruption.
 
 use dyntick_explain::CauseId;
 use dyntick_explain::rules::{self, named};
 use dyntick_report::numbers;
 
-/// How often a cause occurred: `interruptions` of its `count`; the others are page faults, or time slices of other user
+/// The occurrences of a cause: `interruptions` of its `count`; the others are page faults, or time slices of other user
 /// tasks or of the command's own.
 pub fn of_cause(cause: &CauseId, count: u64, interruptions: u64) -> String {
     let others = match count.saturating_sub(interruptions) {
@@ -18,8 +18,8 @@ pub fn of_cause(cause: &CauseId, count: u64, interruptions: u64) -> String {
     own.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-/// What took a CPU and is no interruption, each with a comma before it; nothing where there was none. Of other user
-/// tasks and of the command's own: how many time slices, and their time, ns.
+/// The occurrences that are not interruptions, each after a comma; empty if there were none. For other user tasks and
+/// the command's own: the number of time slices, and their time, ns.
 pub fn beside(faults: u64, others: (u64, u64), own: (u64, u64)) -> String {
     let mut text = String::new();
     if faults > 0 {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_called_what_it_is() {
+    fn occurrences_have_the_right_name() {
         let rule = |id: &str| CauseId::of(rules::all().iter().find(|rule| rule.id == id).unwrap());
         assert_eq!(of_cause(&rule("page-fault"), 46, 0), "46 page faults");
         assert_eq!(of_cause(&rule("other-task"), 3, 0), "3 time slices of other user tasks");

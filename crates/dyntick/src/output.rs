@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The one place where this program prints, and where it writes the files that its user names (invariant 5).
+//! The only module of this program that prints, and that writes the files named by its user (invariant 5).
 //!
-//! Names of tasks, words of guests, keys of studies and arguments may hold anything, so every text is
-//! cleaned here ([`clean`]) unless it goes through [`rendered`], whose name says who has done it then.
-//! Standard output that cannot be written, as on a full disk, is an error. Standard error that cannot be
-//! written keeps nobody from their work: there is nobody left to tell.
+//! Names of tasks, texts of guests, keys of studies and arguments may contain anything. So every text is cleaned here
+//! ([`clean`]), except in [`rendered`], whose callers have cleaned it. If standard output cannot be written, e.g. on a
+//! full disk, that is an error. If standard error cannot be written, the program continues, since there is no way left
+//! to report it.
 
 mod page;
 mod target;
@@ -35,8 +35,7 @@ pub fn line(line: impl Display) -> Result<()> {
     text(format_args!("{line}\n"))
 }
 
-/// Prints what has colours, moves the cursor or has tabs between its columns on purpose. Whoever lays
-/// such a text out has cleaned every name in it.
+/// Prints a text with colours, cursor movements or tabs. The caller has cleaned every name in it.
 pub fn rendered(text: impl Display) -> Result<()> {
     put(&text.to_string())
 }
@@ -51,7 +50,7 @@ pub fn json_line(value: &impl Printed) -> Result<()> {
     put(&as_json_line(value)?)
 }
 
-/// Prints what only dyntick's own tests read, as one line of JSON.
+/// Prints a value for dyntick's own tests, as one line of JSON.
 pub fn unnamed_json_line(value: &Value) -> Result<()> {
     put(&on_one_line(value)?)
 }
@@ -74,45 +73,45 @@ fn on_one_line(value: &impl Serialize) -> Result<String> {
     Ok(harmless_json(&serde_json::to_string(value)?) + "\n")
 }
 
-/// JSON of which a terminal shows every character. JSON's own rules have C0 escaped only; DEL, C1 and
-/// what changes the direction of a text can stand in strings alone, where an escape means the same.
+/// Escapes characters of JSON that a terminal does not show. JSON itself requires that only for C0; DEL, C1 and
+/// characters that change the direction of a text occur only in strings, in which an escape means the same.
 pub fn harmless_json(json: &str) -> String {
     let mut harmless = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
             '\n' => harmless.push(c),
             c if clean(c.encode_utf8(&mut [0; 4])).starts_with(c) => harmless.push(c),
-            // All of these are of the Basic Multilingual Plane.
+            // All of these are in the Basic Multilingual Plane.
             c => drop(write!(harmless, "\\u{:04x}", u32::from(c))),
         }
     }
     harmless
 }
 
-/// Says something beside the result, on standard error.
+/// Prints a note on standard error, in addition to the result.
 pub fn note(text: impl Display) {
     aside(format_args!("dyntick: {text}\n"));
 }
 
-/// Says what is being done, on standard error.
+/// Prints the present step on standard error.
 pub fn step(text: impl Display) {
     aside(format_args!("  {text}\n"));
 }
 
-/// Prints a text on standard error, if that can be.
+/// Prints a text on standard error, if possible.
 pub fn aside(text: impl Display) {
     let _ = put_aside(&clean(&text.to_string()));
 }
 
-/// What [`rendered`] is, on standard error.
+/// Prints a text as [`rendered`] does, on standard error.
 ///
 /// # Errors
-/// Where it cannot be written, for those to whom it is all that they do.
+/// If it cannot be written, for callers that do nothing else.
 pub fn rendered_aside(text: impl Display) -> Result<()> {
     put_aside(&text.to_string()).context("write to standard error")
 }
 
-/// Where a screen is drawn on. What it shows was cleaned when it was laid out.
+/// The output of a screen, whose content was cleaned when it was laid out.
 pub fn screen() -> std::io::Stdout {
     std::io::stdout()
 }
@@ -122,10 +121,10 @@ pub fn file(path: &Path, bytes: &[u8]) -> Result<()> {
     written(path, dyntick_system::write_named(path, |to| to.write_all(bytes)).map(drop))
 }
 
-/// The same for a file that is written again and again: whoever is killed meanwhile leaves none beside it.
+/// Does the same for a file that is written repeatedly: if killed, no temporary file is left next to it.
 pub fn file_again(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // What is no file of this user's needs no room in its folder.
+    // A path that is not a file of this user needs no temporary file in its folder.
     let unnamed =
         dyntick_system::unnamed_in(folder).ok().filter(|_| !dyntick_system::is_standard_output(path));
     let Some(mut unnamed) = unnamed else { return file(path, bytes) };
@@ -142,7 +141,7 @@ fn written(path: &Path, result: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// Refuses a file that cannot be written, before the work is done whose result it is to hold.
+/// Refuses a file that cannot be written, before the work for it is done.
 pub fn ensure_writable(path: &Path) -> Result<()> {
     if dyntick_system::is_standard_output(path) {
         return Ok(());
@@ -155,17 +154,15 @@ pub fn ensure_writable(path: &Path) -> Result<()> {
     if is_new && !folder.is_dir() {
         bail!("cannot write {}: there is no folder {}", path.display(), folder.display());
     }
-    let (needed, rights) = match is_new {
-        true => (folder, Access::WRITE_OK | Access::EXEC_OK),
-        false => (path, Access::WRITE_OK),
-    };
-    // Rights are those of the effective user, as with the write that follows.
+    let (needed, rights) =
+        if is_new { (folder, Access::WRITE_OK | Access::EXEC_OK) } else { (path, Access::WRITE_OK) };
+    // The permissions of the effective user count, as for the write that follows.
     accessat(CWD, needed, rights, AtFlags::EACCESS)
         .map_err(std::io::Error::from)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Refuses to print what no terminal can show.
+/// Refuses to print binary data on a terminal.
 pub fn ensure_no_terminal(path: &Path, what: &str) -> Result<()> {
     if dyntick_system::is_standard_output(path) && is_terminal() {
         bail!("{what} is binary data, which a terminal cannot show: name a file, or use a pipe");
@@ -173,28 +170,28 @@ pub fn ensure_no_terminal(path: &Path, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether standard output is a terminal.
+/// Returns true if standard output is a terminal.
 pub fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Whether standard error is a terminal.
+/// Returns true if standard error is a terminal.
 pub fn asides_on_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// The terminal's columns and rows; none where standard output is no terminal, or one without a size.
+/// The terminal's columns and rows; `None` if standard output is not a terminal, or has no size.
 pub fn size() -> Option<(usize, usize)> {
     let size = tcgetwinsize(std::io::stdout()).ok().filter(|size| size.ws_col > 0)?;
     Some((size.ws_col.into(), size.ws_row.into()))
 }
 
-/// The columns of standard output, where it is a terminal that has a size.
+/// The columns of standard output, if it is a terminal with a size.
 fn columns() -> Option<usize> {
     width_of(&std::io::stdout())
 }
 
-/// The same of standard error.
+/// The same for standard error.
 fn columns_aside() -> Option<usize> {
     width_of(&std::io::stderr())
 }
@@ -203,18 +200,18 @@ fn width_of(stream: &impl AsFd) -> Option<usize> {
     tcgetwinsize(stream).ok().map(|size| size.ws_col.into()).filter(|columns| *columns > 0)
 }
 
-/// Whether standard output shows colours: NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM are asked, then whether
-/// it is a terminal.
+/// Returns true if standard output shows colours, by NO_COLOR, CLICOLOR, CLICOLOR_FORCE and TERM, and then by being a
+/// terminal.
 pub fn colours() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// The same of standard error.
+/// The same for standard error.
 pub fn colours_aside() -> bool {
     AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
-/// Whether an error is that a reader has left, as in `dyntick … | head`.
+/// Returns true for the error of a reader that has left, as in `dyntick … | head`.
 pub fn reader_left(error: &anyhow::Error) -> bool {
     let io = |cause: &(dyn std::error::Error + 'static)| {
         cause.downcast_ref::<std::io::Error>().map(|io| io.kind())
@@ -228,7 +225,7 @@ fn put(text: &str) -> Result<()> {
 }
 
 fn put_aside(text: &str) -> std::io::Result<()> {
-    // In one write, so that what other processes say does not come in between.
+    // One write keeps the output of other processes out of it.
     std::io::stderr().lock().write_all(text.as_bytes())
 }
 
@@ -237,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_the_same_value_and_shows_every_character() {
+    fn escaped_json_has_the_same_value_and_shows_every_character() {
         let name = "a\u{1b}]0;x\u{7}\n\t\u{7f}\u{9b}\u{202e}\u{2028}µ\"\\😀";
         for text in [indented(&[name]).unwrap(), on_one_line(&[name]).unwrap()] {
             assert!(text.chars().all(|c| c == '\n' || clean(&c.to_string()).starts_with(c)), "{text:?}");
@@ -247,19 +244,19 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_told_before() {
+    fn unwritable_file_is_reported_before_the_work() {
         let dir = tempfile::tempdir().unwrap();
-        let told = |path: &Path| ensure_writable(path).map_err(|error| format!("{error:#}"));
-        assert_eq!(told(&dir.path().join("new")), Ok(()));
-        assert_eq!(told(Path::new("/dev/null")), Ok(()));
-        assert_eq!(told(Path::new("-")), Ok(()));
-        assert!(told(dir.path()).unwrap_err().contains("it is a folder"));
-        assert!(told(&dir.path().join("no/file")).unwrap_err().contains("there is no folder"));
+        let refusal = |path: &Path| ensure_writable(path).map_err(|error| format!("{error:#}"));
+        assert_eq!(refusal(&dir.path().join("new")), Ok(()));
+        assert_eq!(refusal(Path::new("/dev/null")), Ok(()));
+        assert_eq!(refusal(Path::new("-")), Ok(()));
+        assert!(refusal(dir.path()).unwrap_err().contains("it is a folder"));
+        assert!(refusal(&dir.path().join("no/file")).unwrap_err().contains("there is no folder"));
         assert!(!dir.path().join("new").exists(), "looking leaves nothing");
     }
 
     #[test]
-    fn a_full_disk_is_told_with_what_fixes_it() {
+    fn full_disk_is_reported_with_its_fix() {
         let error = file(Path::new("/dev/full"), b"x").unwrap_err().to_string();
         assert_eq!(error, "cannot write /dev/full: its disk is full: make room, or name a file elsewhere");
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a long command is doing: on a terminal a line for each case that runs, as
-//! `[2/3] fifo  measuring 3.1 of 5 s · 0:41 · about 30 s left`; elsewhere a plain line where each begins and ends.
+//! The progress of a long command: on a terminal a line for each running case, e.g.
+//! `[2/3] fifo  measuring 3.1 of 5 s · 0:41 · about 30 s left`; elsewhere a plain line at the start and end of each.
 
 mod ahead;
 mod left;
@@ -18,7 +18,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// How often a line on a terminal is drawn anew.
+/// The interval between updates of a line on a terminal.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Shows progress on standard error.
@@ -27,12 +27,12 @@ pub struct Display {
     bars: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,
     ahead: Arc<Mutex<Ahead>>,
-    /// Why cases failed, and which was the first.
+    /// The reasons of failed cases, each with the first such case.
     reasons: Mutex<BTreeMap<String, String>>,
 }
 
 impl Display {
-    /// For whatever standard error is.
+    /// Makes a display for the present standard error.
     pub fn new() -> Self {
         let terminal = output::asides_on_terminal();
         let ahead = Arc::new(Mutex::new(Ahead::new()));
@@ -64,7 +64,7 @@ impl Display {
                 self.remove(&case);
                 let ahead = known(&self.ahead).after(Instant::now(), &case, kept);
                 self.line(&match failure {
-                    Some(reason) => format!("✗ {case}: {}{ahead}", self.told_once(&case, &reason)),
+                    Some(reason) => format!("✗ {case}: {}{ahead}", self.shown_once(&case, &reason)),
                     None if kept => format!("✓ {case} (cached){ahead}"),
                     None => format!("✓ {case}{ahead}"),
                 });
@@ -72,8 +72,8 @@ impl Display {
         }
     }
 
-    /// A reason in full where it is new, else which case had it first.
-    fn told_once(&self, case: &str, reason: &str) -> String {
+    /// A reason in full if it is new, else the name of the first case with it.
+    fn shown_once(&self, case: &str, reason: &str) -> String {
         let mut reasons = self.reasons.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         match reasons.get(reason) {
             Some(first) => format!("the same as {first}"),
@@ -84,17 +84,15 @@ impl Display {
         }
     }
 
-    /// The line of a case, which begins with its first stage.
+    /// The line of a case, which starts with its first stage.
     fn bar(&self, case: &str) -> ProgressBar {
         let mut running = self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(bar) = running.get(case) {
             return bar.clone();
         }
         let name = clean_line(&format!("{}{case}", known(&self.ahead).number()));
-        let bar = match self.terminal {
-            true => self.bars.add(ProgressBar::new_spinner()),
-            false => ProgressBar::hidden(),
-        };
+        let bar =
+            if self.terminal { self.bars.add(ProgressBar::new_spinner()) } else { ProgressBar::hidden() };
         if self.terminal {
             bar.enable_steady_tick(TICK);
         } else {
@@ -131,7 +129,7 @@ impl Display {
 
     fn line(&self, text: &str) {
         if self.terminal {
-            // Printed above the spinners; when that fails there is nobody to tell.
+            // Printed above the spinners; a failure cannot be reported anywhere.
             let _ = self.bars.println(clean(text));
         } else {
             output::aside(format_args!("{text}\n"));
@@ -143,14 +141,14 @@ fn known(ahead: &Mutex<Ahead>) -> MutexGuard<'_, Ahead> {
     ahead.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// How much of the window has passed.
+/// The progress of the window.
 #[derive(Clone, Copy)]
 enum Measured {
     /// No window is open.
     Not,
-    /// In the guest's own time, which only the guest knows: its length, ns.
+    /// A window in virtual time, which only the guest knows: its length, ns.
     Virtual(u64),
-    /// In real time: since when, and its length, ns.
+    /// A window in real time: its start, and its length, ns.
     Wall(Duration, u64),
 }
 
@@ -191,15 +189,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_that_many_cases_have_is_told_once() {
+    fn reason_of_many_cases_is_shown_once() {
         let display = Display::new();
-        assert_eq!(display.told_once("a", "no kernel\nnor source"), "no kernel\n    nor source");
-        assert_eq!(display.told_once("b", "no kernel\nnor source"), "the same as a");
-        assert_eq!(display.told_once("c", "another"), "another");
+        assert_eq!(display.shown_once("a", "no kernel\nnor source"), "no kernel\n    nor source");
+        assert_eq!(display.shown_once("b", "no kernel\nnor source"), "the same as a");
+        assert_eq!(display.shown_once("c", "another"), "another");
     }
 
     #[test]
-    fn a_window_on_the_wall_clock_is_followed() {
+    fn window_on_the_wall_clock_is_followed() {
         let begin = Duration::from_secs(10);
         let words = |clock, seconds| {
             Measured::since(begin, clock, 5_000_000_000).words(Duration::from_secs_f64(seconds))

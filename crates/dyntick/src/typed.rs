@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Commands as they are typed into a shell: whoever reads one in a report can paste it.
+//! Commands as they are typed into a shell, so that a reader of a report can paste them.
 
 use dyntick_check::shell;
 use dyntick_model::text::clean_line;
 
-/// The words of a command with the quotes that a shell needs. What no terminal shows is replaced.
+/// The words of a command with the quotes that a shell needs. Characters that no terminal shows are replaced.
 pub fn command(words: &[String]) -> String {
     let word = |(place, word): (usize, &String)| {
         let word = clean_line(word);
-        // After the command's name `=` means nothing to a shell.
+        // After the command's name `=` has no meaning for a shell.
         let is_plain = shell::quoted(&word.replace('=', "_")).is_ok_and(|quoted| !quoted.starts_with('\''));
-        match place > 0 && is_plain {
-            true => word,
-            false => shell::quoted(&word).unwrap_or(word),
-        }
+        if place > 0 && is_plain { word } else { shell::quoted(&word).unwrap_or(word) }
     };
     words.iter().enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
@@ -27,7 +24,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_can_be_pasted() {
+    fn command_can_be_pasted() {
         assert_eq!(of(&["sh", "-c", "ulimit -t 600; i=0"]), "sh -c 'ulimit -t 600; i=0'");
         assert_eq!(of(&["dd", "if=/dev/zero", "--bs=4k"]), "dd if=/dev/zero --bs=4k");
         assert_eq!(of(&["a=b", "it's", "", "~"]), r"'a=b' 'it'\''s' '' '~'");
@@ -35,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_the_same_words() {
+    fn shell_reads_the_same_words() {
         let words = [
             "echo", "a b", "$HOME", "`id`", "it's", "\"", "", "*", "!x", "#", "{a,b}", "~", "=x", "a=~", "\\",
         ];

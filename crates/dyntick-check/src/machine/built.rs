@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel of a machine: its configuration, its architecture, and whether it reads its command line as upstream
-//! does.
+//! The kernel of a machine: its configuration, its architecture, and if it reads its command line as upstream does.
 
 use crate::snapshot::Snapshot;
 use crate::sources::{
@@ -8,8 +7,8 @@ use crate::sources::{
 };
 use dyntick_model::{Architecture, CpuList, Isolation, KernelConfig, KernelVersion, Outcome};
 
-/// Says if the kernel has adaptive ticks. The file of their CPUs exists exactly in kernels with the option
-/// (`drivers/base/cpu.c`), so its absence beside its neighbour says no.
+/// Returns true if the kernel has adaptive ticks. The file of their CPUs exists only in kernels with the option
+/// (`drivers/base/cpu.c`), so if its neighbour exists and it does not, the kernel lacks them.
 pub(super) fn has_full(files: &Snapshot, config: Option<&(String, KernelConfig)>) -> Option<bool> {
     let unsupported = files.text(KERNEL_LOG).is_some_and(|log| log.contains("nohz unsupported"));
     match (files.text(NOHZ_FULL), config) {
@@ -34,15 +33,17 @@ pub(super) fn architecture(files: &Snapshot, kernel: &KernelVersion) -> Option<A
     }
 }
 
-/// The parameters that a replay of the upstream parser refuses or skips in part although the kernel lists CPUs that
-/// only they can be about. What the kernel lists then stands for what they ask.
+/// Returns true if the kernel refused a parameter, or a part of it, for its spelling.
+pub(super) fn is_misspelt(outcome: &Outcome) -> bool {
+    use Outcome::{Beyond, IllegalFlag, NoList, SkippedFlag, UnknownFlag};
+    matches!(outcome, NoList(_) | Beyond(_) | IllegalFlag(_) | UnknownFlag(_) | SkippedFlag(_))
+}
+
+/// The parameters that a replay of the upstream parser refuses or skips in part, although the kernel lists CPUs that
+/// only they can have named. The kernel's lists then replace the parameters' request.
 pub(super) fn patched(asked: &mut Isolation, nohz_full: &CpuList, booted: &CpuList) -> Vec<String> {
-    let refuses = |outcome: &Outcome| {
-        use Outcome::{Beyond, IllegalFlag, NoList, SkippedFlag, UnknownFlag};
-        matches!(outcome, NoList(_) | Beyond(_) | IllegalFlag(_) | UnknownFlag(_) | SkippedFlag(_))
-    };
     let more = !nohz_full.is_subset(&asked.tick) || !booted.is_subset(&asked.domain);
-    let refused = |(_, outcome): &(String, Outcome)| refuses(outcome);
+    let refused = |(_, outcome): &(String, Outcome)| is_misspelt(outcome);
     if !more || !asked.outcomes.iter().any(refused) {
         return Vec::new();
     }
@@ -54,7 +55,7 @@ pub(super) fn patched(asked: &mut Isolation, nohz_full: &CpuList, booted: &CpuLi
         managed_irq: asked.managed_irq.clone(),
         outcomes: rest,
     };
-    // Kernels without CPUMASK_OFFSTACK pass over CPUs that cannot exist (5.14 to 6.0, RHEL 8.6 and newer).
+    // Kernels without CPUMASK_OFFSTACK ignore CPUs that cannot exist (5.14 to 6.0, RHEL 8.6 and newer).
     let is_strange = |outcome: &Outcome| !matches!(outcome, Outcome::Beyond(_));
     let strange = unexplained.into_iter().filter(|(_, outcome)| is_strange(outcome));
     strange.map(|(parameter, _)| parameter).collect()

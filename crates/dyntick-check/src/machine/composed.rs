@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The command line that is offered for a machine: isolation that its kernel follows, and that does no harm there.
+//! The command line that is suggested for a machine: isolation that its kernel follows and that does no harm there.
 
 use super::Machine;
+use super::built::is_misspelt;
 use crate::sources::SCHED_EXT;
 use dyntick_model::boot::{self, Composed, Wanted};
 use dyntick_model::isolation::flags_and_list;
@@ -10,26 +11,26 @@ use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reade
 /// Dashes that look like the hyphen of a range.
 const DASHES: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}'];
 
-/// Says if a dash of a value is none of the hyphens that ranges have.
+/// Returns true if a value has a dash that is not an ASCII hyphen.
 pub(crate) fn has_dash(value: &str) -> bool {
     value.contains(DASHES)
 }
 
-/// The reason why no command line is offered.
+/// The reason why no command line is suggested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoLine {
     /// No CPU would be left for everything else.
     NoneLeft,
-    /// One CPU would be left for everything else, where the line left more.
+    /// One CPU would be left for everything else, and the line left more.
     OneLeft,
-    /// The kernel reads its command line in another way than any upstream kernel.
+    /// The kernel does not read its command line as any upstream kernel does.
     Patched,
-    /// The BPF scheduler that is loaded refuses to load beside `isolcpus=domain`.
+    /// The loaded BPF scheduler refuses to load with `isolcpus=domain`.
     BpfScheduler,
 }
 
 impl NoLine {
-    /// The advice that stands for the line.
+    /// The advice that replaces the line.
     pub fn advice(self) -> &'static str {
         match self {
             Self::NoneLeft => "leave at least one CPU out, for housekeeping",
@@ -41,7 +42,7 @@ impl NoLine {
                 "change the line in the way in which this kernel reads it: its parser is not the upstream one"
             }
             Self::BpfScheduler => {
-                "do not boot with isolcpus=domain: the BPF scheduler that is loaded refuses to load beside it \
+                "do not boot with isolcpus=domain: the BPF scheduler that is loaded refuses to load with it \
                  (scx_enable, EINVAL). An isolated cpuset partition does not have this effect"
             }
         }
@@ -49,7 +50,7 @@ impl NoLine {
 }
 
 impl Machine<'_> {
-    /// The machine as a reader of a command line.
+    /// The machine as the reader of a command line.
     pub fn reader(&self) -> Reader<'_> {
         Reader { possible: self.possible, present: &self.present, dialect: self.dialect }
     }
@@ -60,8 +61,8 @@ impl Machine<'_> {
     }
 
     /// The isolation that the command line asks for, as far as the kernel follows it. The boot CPU is left out if it
-    /// keeps its tick all the same. Of two lists that the kernel wants equal the common CPUs remain, and a parameter
-    /// that it refused for its spelling counts as it was meant.
+    /// keeps its tick anyway. Of two lists that must be equal, the common CPUs remain. A parameter that the kernel
+    /// refused for its spelling counts as intended.
     pub fn wanted(&self) -> Wanted {
         let Isolation { tick, domain, managed_irq, .. } = self.asked.clone();
         let followed = Wanted { tick, domain, managed_irq, ..Wanted::default() };
@@ -75,19 +76,19 @@ impl Machine<'_> {
         }
     }
 
-    /// The boot CPU, if the line asks for its tick to stop, which never does.
+    /// The boot CPU, if the line asks for its tick to stop, which it never does.
     fn kept_boot_cpu(&self) -> CpuList {
         self.asked.tick.intersection(&CpuList::first(1)).difference(&self.nohz_full)
     }
 
-    /// The CPUs that all lists name of a line that was refused in part because they differ; none if no CPU is in all,
-    /// or the kernel does not compare lists of different types.
+    /// The CPUs common to all lists of a line that was refused in part because they differ. `None` if no CPU is in
+    /// all, or the kernel does not compare lists of different types.
     fn agreed(&self) -> Option<Wanted> {
         let differ = self.dialect.masks() == Masks::One;
         let refused = self.asked.outcomes.iter().filter(|(_, outcome)| *outcome == Outcome::Mismatch);
         let refused: Vec<Isolation> =
             refused.map(|(word, _)| self.replayed(&CommandLine::parse(word))).filter(|_| differ).collect();
-        // An empty list that came first is no list of CPUs.
+        // An empty first list is no list of CPUs.
         let first = [self.asked.all()].into_iter().chain(refused.iter().map(Isolation::all));
         let first = first.into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default();
         let common = refused.iter().fold(first, |sum, list| sum.intersection(&list.all()));
@@ -103,13 +104,9 @@ impl Machine<'_> {
         })
     }
 
-    /// The isolation that refused parameters were meant to ask for.
+    /// The isolation that refused parameters were intended to request.
     fn repaired(&self) -> Wanted {
-        let is_spelling = |outcome: &Outcome| {
-            use Outcome::{Beyond, IllegalFlag, NoList, SkippedFlag, UnknownFlag};
-            matches!(outcome, Beyond(_) | IllegalFlag(_) | NoList(_) | SkippedFlag(_) | UnknownFlag(_))
-        };
-        let refused = self.asked.outcomes.iter().filter(|(_, outcome)| is_spelling(outcome));
+        let refused = self.asked.outcomes.iter().filter(|(_, outcome)| is_misspelt(outcome));
         refused.fold(Wanted::default(), |sum, (parameter, _)| {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let Some(value) = self.corrected(name, value) else { return sum };
@@ -118,26 +115,26 @@ impl Machine<'_> {
         })
     }
 
-    /// The value of `nohz_full=`, `isolcpus=` or `rcu_nocbs=` as it was meant, if only its spelling is wrong: other
-    /// dashes, flags that are misspelt or that the kernel does not know, `N` and `all` where it does not know them,
-    /// or CPUs that cannot exist.
+    /// The intended value of `nohz_full=`, `isolcpus=` or `rcu_nocbs=`, if only its spelling is wrong: other
+    /// dashes, misspelt or unknown flags, `N` and `all` on kernels that do not know them, or CPUs that cannot exist.
     pub(crate) fn corrected(&self, name: &str, value: &str) -> Option<String> {
         let value = value.replace(DASHES, "-").replace("..", "-");
         let (flags, list) = flags_and_list(&value);
-        // `isolcpus=all` is taken for a flag by every kernel.
+        // Every kernel takes `isolcpus=all` for a flag.
         let is_all = list.is_empty() && flags.contains(&"all");
         let takes_flags = name == "isolcpus";
         let own = |word: &&str| Flag::meant(word).filter(|flag| takes_flags && self.dialect.knows(*flag));
         let flags: String = flags.iter().filter_map(own).map(|flag| format!("{},", flag.word())).collect();
         let boot_cpu = CpuList::first(1);
-        let list = match is_all {
-            true => CpuList::first(self.possible).difference(&boot_cpu),
-            false => cpus_of(list, self.possible).ok()?.intersection(&CpuList::first(self.possible)),
+        let list = if is_all {
+            CpuList::first(self.possible).difference(&boot_cpu)
+        } else {
+            cpus_of(list, self.possible).ok()?.intersection(&CpuList::first(self.possible))
         };
         (!list.is_empty()).then(|| format!("{flags}{list}"))
     }
 
-    /// The parameters to boot with so that this is kept away beside all that is already.
+    /// Composes the boot parameters that add this isolation to the present one.
     ///
     /// # Errors
     /// The reason why no line is offered.
@@ -145,7 +142,7 @@ impl Machine<'_> {
         self.composed_on(&self.line, self.wanted().and(&self.offered(missing)?))
     }
 
-    /// The same with the tick in `nohz_full=`, where the line has it under a flag of `isolcpus=`.
+    /// Does the same with the tick in `nohz_full=`, if the line has it under a flag of `isolcpus=`.
     pub(crate) fn composed_apart(&self, missing: &Wanted) -> Result<Composed, NoLine> {
         let wanted = self.wanted().and(&self.offered(missing)?);
         let full = format!("nohz_full={}", wanted.tick);
@@ -153,7 +150,7 @@ impl Machine<'_> {
         self.composed_on(&line, wanted)
     }
 
-    /// The parameters to boot with in place of those of a line so that just this is kept away.
+    /// Composes the boot parameters that replace those of a line so that exactly this is isolated.
     ///
     /// # Errors
     /// The reason why no line is offered.
@@ -161,8 +158,8 @@ impl Machine<'_> {
         self.composed_on(line, wanted.clone())
     }
 
-    /// The part of what is missing that may be offered: not the isolation of the boot CPU, and none from load balancing
-    /// after which a BPF scheduler that is in use would not load (`kernel/sched/ext.c: scx_ops_enable`, 6.12).
+    /// The part of the missing isolation that may be suggested. It leaves out the boot CPU, and load balancing
+    /// if a BPF scheduler in use would then refuse to load (`kernel/sched/ext.c: scx_ops_enable`, 6.12).
     fn offered(&self, missing: &Wanted) -> Result<Wanted, NoLine> {
         if !self.patched.is_empty() {
             return Err(NoLine::Patched);
@@ -188,8 +185,8 @@ impl Machine<'_> {
         Ok(missing)
     }
 
-    /// The same for CPUs that no parameter was to take out of load balancing: none if one CPU would be left for all
-    /// other programs where the line left more.
+    /// Does the same for CPUs that no parameter was to take out of load balancing; fails if one CPU would be left for
+    /// all other programs and the line left more.
     pub(crate) fn composed_anew(&self, missing: &Wanted) -> Result<Composed, NoLine> {
         let now = self.wanted();
         let left = |wanted: &Wanted| self.present.difference(&wanted.domain.union(&wanted.managed_irq)).len();
@@ -197,7 +194,7 @@ impl Machine<'_> {
         if few { Err(NoLine::OneLeft) } else { self.composed(missing) }
     }
 
-    /// Says if a BPF scheduler (sched_ext) is loaded.
+    /// Returns true if a BPF scheduler (sched_ext) is loaded.
     pub fn has_bpf_scheduler(&self) -> bool {
         self.text(SCHED_EXT) == Some("enabled")
     }
@@ -206,7 +203,7 @@ impl Machine<'_> {
         if !self.patched.is_empty() {
             return Err(NoLine::Patched);
         }
-        // What the line says of interrupts is written anew: off the CPUs that the user has named, too.
+        // The line's interrupt affinity is rewritten, to spare the CPUs that the user has named too.
         if self.line.get("irqaffinity").is_some() {
             wanted.interrupts = wanted.interrupts.union(&self.target);
         }
@@ -221,7 +218,7 @@ impl Machine<'_> {
         composed.with.retain(|word| !is_unknown(word));
         let changed = line.get("rcu_nocbs").map(|list| format!("rcu_nocbs={list}"));
         for word in composed.without.iter_mut().filter(|word| changed.as_ref() == Some(&**word)) {
-            // As the line has it.
+            // Keeps the line's own spelling.
             self.said("rcu_nocbs").into_iter().for_each(|said| *word = said.value);
         }
         Ok(composed)

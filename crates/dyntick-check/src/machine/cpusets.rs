@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Cpusets of control groups v1, which isolate CPUs by switching load balancing off.
+//! The cpusets of control groups v1, which isolate CPUs by switching load balancing off.
 
 use crate::snapshot::Snapshot;
 use crate::sources::{BALANCE, BALANCE_ROOT, CPUSET_CPUS};
@@ -14,14 +14,14 @@ pub struct Unbalanced {
     pub cpus: CpuList,
 }
 
-/// The cpusets of control groups v1 as far as they decide what is balanced.
+/// The cpusets of control groups v1, as far as they decide which CPUs are load balanced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cpusets {
-    /// The root's file `sched_load_balance`, where there is one.
+    /// The root's file `sched_load_balance`, if it exists.
     pub root: Option<&'static str>,
     /// The cpusets that are not balanced.
     pub unbalanced: Vec<Unbalanced>,
-    /// The CPUs of these that no balanced cpuset has, with a root that is not balanced either
+    /// The CPUs of these that are in no balanced cpuset, if the root is not balanced either
     /// (`kernel/cgroup/cpuset.c: generate_sched_domains`).
     pub isolated: CpuList,
 }
@@ -41,10 +41,11 @@ impl Cpusets {
                     continue;
                 };
                 let file = format!("{group}/{name}");
-                match off(&file) {
+                if off(&file) {
+                    unbalanced.push(Unbalanced { file, cpus: cpus.intersection(online) })
+                } else {
                     // A file that was not read holds what the kernel writes at first: 1.
-                    false => balanced = balanced.union(&cpus),
-                    true => unbalanced.push(Unbalanced { file, cpus: cpus.intersection(online) }),
+                    balanced = balanced.union(&cpus)
                 }
             }
         }

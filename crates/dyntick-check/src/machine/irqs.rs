@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Device interrupts, from `/proc/irq`, `/sys/kernel/irq` and `/proc/interrupts`.
+//! The device interrupts, from `/proc/irq`, `/sys/kernel/irq` and `/proc/interrupts`.
 
 use super::Machine;
 use crate::snapshot::Snapshot;
@@ -10,15 +10,15 @@ use dyntick_model::text::clean_line;
 /// One interrupt of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Irq {
-    /// Its number.
+    /// The IRQ number.
     pub number: u32,
-    /// Who handles it, without control characters: modules and user space name handlers.
+    /// The handlers' names, without control characters: modules and user space choose them.
     pub actions: String,
-    /// The CPUs that it may go to.
+    /// The CPUs that it may go to (`smp_affinity`).
     pub affinity: CpuList,
-    /// The CPUs that it goes to; as allowed where the kernel does not say.
+    /// The CPUs that it goes to; the same as `affinity` if the kernel does not say.
     pub effective: CpuList,
-    /// The file that `effective` is from.
+    /// The file with `effective`.
     pub file: String,
 }
 
@@ -47,7 +47,7 @@ fn irq(files: &Snapshot, path: &str, text: &str) -> Option<Irq> {
 }
 
 impl Machine<'_> {
-    /// How often a row of `/proc/interrupts` counted on some CPUs since boot.
+    /// The count of a row of `/proc/interrupts` on some CPUs since boot.
     pub fn interrupts(&self, row: &str, cpus: &CpuList) -> u64 {
         let text = self.text(INTERRUPTS).unwrap_or_default();
         let header = text.lines().next().unwrap_or_default().split_ascii_whitespace();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The programs that are placed on CPUs, and the services that place them.
+//! The programs that are pinned to CPUs, and the services that pin them.
 
 use super::{Machine, Task};
 use crate::finding::Evidence;
@@ -15,7 +15,7 @@ impl Machine<'_> {
         })
     }
 
-    /// The file of a partition of the kind `root` that has these CPUs.
+    /// The file of a `root` partition with these CPUs.
     pub fn balanced_partition(&self, cpus: &CpuList) -> Option<&str> {
         let has = |file: &str| {
             let text = self.text(file)?.lines().nth(1)?;
@@ -35,28 +35,36 @@ impl Machine<'_> {
     /// (CPUAffinity=), or a kubelet.
     pub fn manager(&self) -> Option<Evidence> {
         const PARAMETERS: [&str; 2] = ["systemd.cpu_affinity", "tuned.non_isolcpus"];
-        const PROFILES: [&str; 4] = ["cpu-partitioning", "realtime", "openshift", "microshift"];
-        const KUBELETS: [&str; 4] = ["kubelet", "microshift", "k3s-server", "rke2"];
         let by_line = PARAMETERS.iter().find_map(|name| self.said(name));
-        let profile = || {
-            let profile = self.evidence(TUNED_PROFILE)?;
-            let confines = PROFILES.iter().any(|word| profile.value.contains(word));
-            (confines && self.runs("tuned").is_some()).then_some(profile)
-        };
-        let kubelet = || {
-            let task = KUBELETS.iter().find_map(|name| self.runs(name))?;
-            Some(Evidence { file: task.file.clone(), value: task.name.clone() })
-        };
-        let pods = || {
-            let (path, _) = self.matching(TASK_CGROUP).find(|(_, text)| text.contains("kubepods"))?;
-            self.evidence(path)
-        };
-        // The kernel starts init on all CPUs that are load balanced.
-        let init = || {
-            let init = self.tasks.iter().find(|task| task.tid == 1)?;
-            let balanced = self.online.difference(&self.isolated);
-            (!balanced.is_subset(&init.allowed)).then(|| init.affinity())
-        };
-        by_line.or_else(profile).or_else(kubelet).or_else(pods).or_else(init)
+        by_line
+            .or_else(|| self.tuned_profile())
+            .or_else(|| self.kubelet())
+            .or_else(|| self.pod())
+            .or_else(|| self.confined_init())
+    }
+
+    fn tuned_profile(&self) -> Option<Evidence> {
+        const PROFILES: [&str; 4] = ["cpu-partitioning", "realtime", "openshift", "microshift"];
+        let profile = self.evidence(TUNED_PROFILE)?;
+        let confines = PROFILES.iter().any(|word| profile.value.contains(word));
+        (confines && self.runs("tuned").is_some()).then_some(profile)
+    }
+
+    fn kubelet(&self) -> Option<Evidence> {
+        const KUBELETS: [&str; 4] = ["kubelet", "microshift", "k3s-server", "rke2"];
+        let task = KUBELETS.iter().find_map(|name| self.runs(name))?;
+        Some(Evidence { file: task.file.clone(), value: task.name.clone() })
+    }
+
+    fn pod(&self) -> Option<Evidence> {
+        let (path, _) = self.matching(TASK_CGROUP).find(|(_, text)| text.contains("kubepods"))?;
+        self.evidence(path)
+    }
+
+    /// The affinity of init, if it lacks a load-balanced CPU: the kernel starts init on all of them.
+    fn confined_init(&self) -> Option<Evidence> {
+        let init = self.tasks.iter().find(|task| task.tid == 1)?;
+        let balanced = self.online.difference(&self.isolated);
+        (!balanced.is_subset(&init.allowed)).then(|| init.affinity())
     }
 }

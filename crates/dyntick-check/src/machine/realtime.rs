@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! If the kernel is a PREEMPT_RT one: by what it was built with, does, or is called.
+//! PREEMPT_RT kernels, recognised by their configuration, behaviour or name.
 
 use super::Machine;
 use crate::finding::Evidence;
 use crate::sources::{REALTIME, RELEASE, VERSION};
 
 impl Machine<'_> {
-    /// If the kernel is a PREEMPT_RT one.
+    /// Returns true if the kernel is a PREEMPT_RT one.
     pub fn is_rt(&self) -> bool {
         let built = self.built_rt().map(|(is_rt, _)| is_rt);
         built.unwrap_or_else(|| self.has_rt_threads() || named_rt(&self.kernel.release))
     }
 
-    /// If the kernel was built as a PREEMPT_RT one, and where that stands; `None` where nothing readable says it.
+    /// Returns true, with the evidence, if the kernel was built as a PREEMPT_RT one; `None` if no readable file shows
+    /// it.
     pub(crate) fn built_rt(&self) -> Option<(bool, Evidence)> {
-        // The file of the patches for real time: it holds 1, and other kernels have none.
+        // A file of the real-time patches: it holds 1, and other kernels do not have it.
         if self.text(REALTIME) == Some("1") {
             return Some((true, self.evidence(REALTIME)?));
         }
-        // The second one is the patches' name for it before 5.4.
+        // The second is the patches' name for it before 5.4.
         let on = ["PREEMPT_RT", "PREEMPT_RT_FULL"].into_iter().find(|name| self.has(name) == Some(true));
         if let Some(option) = self.option(on.unwrap_or("PREEMPT_RT")) {
             return Some((on.is_some(), option));
         }
         let (_, flags) = self.text(VERSION)?.rsplit_once('#')?;
         let is_rt = flags.contains("PREEMPT_RT") || flags.contains("PREEMPT RT");
-        // `init/Makefile: build-version`: the flags stand in it whatever else the build is called.
+        // `init/Makefile: build-version`: it contains the flags whatever the build's name.
         flags
             .contains("SMP")
             .then_some((is_rt, Evidence { file: VERSION.to_owned(), value: format!("#{flags}") }))
     }
 
-    /// Threads that run timers and callbacks of one CPU on PREEMPT_RT. Others have the latter by a parameter, and had
-    /// them with RCU_BOOST before 5.4.
+    /// Returns true if threads run the timers and callbacks of each CPU, as on PREEMPT_RT. Other kernels have the
+    /// callback threads only by a parameter, or before 5.4 by RCU_BOOST.
     fn has_rt_threads(&self) -> bool {
         let has = |name: &str| self.tasks.iter().any(|task| task.kernel && task.name.starts_with(name));
         let asked = self.line.get("rcutree.use_softirq").is_some();
@@ -49,7 +50,7 @@ impl Machine<'_> {
     }
 }
 
-/// If a part of a kernel's name says so: `6.1.0-33-rt-amd64`, `5.4.81-rt45`, `5.14.0-284.rt14.el9`, `6.8.1-realtime`.
+/// Returns true if a part of a kernel's name says so: `6.1.0-33-rt-amd64`, `5.4.81-rt45`, `6.8.1-realtime`.
 fn named_rt(name: &str) -> bool {
     let is_rt = |part: &str| {
         part == "realtime"
@@ -66,7 +67,7 @@ mod tests {
     use super::named_rt;
 
     #[test]
-    fn a_real_time_kernel_is_named_in_many_ways() {
+    fn real_time_kernel_names_are_recognised() {
         for name in [
             "6.1.0-33-rt-amd64",
             "5.15.133-rt69",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Threads, from `/proc/PID/task/TID/stat` and `status`.
+//! The threads, from `/proc/PID/task/TID/stat` and `status`.
 
 use crate::finding::Evidence;
 use crate::snapshot::Snapshot;
@@ -15,55 +15,55 @@ const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 /// One thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The file that it is known from.
+    /// The file that names it.
     pub file: String,
-    /// Its process.
+    /// The process ID.
     pub pid: u32,
-    /// Itself.
+    /// The thread ID.
     pub tid: u32,
-    /// Its name, at most 15 characters, without control characters: anybody names his own tasks.
+    /// The name, at most 15 characters, without control characters: any user can name a task.
     pub name: String,
-    /// Whether it belongs to the kernel.
+    /// True for a kernel thread.
     pub kernel: bool,
-    /// Whether its CPUs may be changed.
+    /// True if its CPUs may be changed.
     pub movable: bool,
-    /// How it is scheduled (`include/uapi/linux/sched.h`), where that is known.
+    /// The scheduling policy (`include/uapi/linux/sched.h`), if known.
     pub policy: Option<u64>,
-    /// Its priority under a real-time policy, 1 to 99; 0 otherwise.
+    /// The real-time priority, 1 to 99; 0 under other policies.
     pub priority: u64,
-    /// Whether it ran, or waited for a CPU, when it was looked at.
+    /// True if it ran, or waited for a CPU, when it was read.
     pub runnable: bool,
-    /// The CPU that it runs or waits on, or ran on last, where that is known.
+    /// The CPU that it runs or waits on, or last ran on, if known.
     pub cpu: Option<u32>,
     /// The CPUs that it may run on.
     pub allowed: CpuList,
-    /// The part of its memory that is locked (mlock), kB.
+    /// The size of its locked memory (mlock), kB.
     pub locked_kb: u64,
 }
 
 impl Task {
-    /// SCHED_FIFO, SCHED_RR.
+    /// Returns true for SCHED_FIFO and SCHED_RR.
     pub fn is_realtime(&self) -> bool {
         matches!(self.policy, Some(1 | 2))
     }
 
-    /// SCHED_OTHER, SCHED_BATCH, SCHED_IDLE.
+    /// Returns true for SCHED_OTHER, SCHED_BATCH and SCHED_IDLE.
     pub fn is_fair(&self) -> bool {
         matches!(self.policy, Some(0 | 3 | 5))
     }
 
-    /// The CPUs that it may run on, as they were read.
+    /// The CPUs that it may run on, as evidence.
     pub(crate) fn affinity(&self) -> Evidence {
         let value = format!("Cpus_allowed_list: {} ({})", self.allowed, self.name);
         Evidence { file: self.file.clone(), value }
     }
 
-    /// Its priority, as it was read.
+    /// The priority, as evidence.
     pub(crate) fn rank(&self) -> Evidence {
         Evidence { file: self.file.clone(), value: format!("priority {} ({})", self.priority, self.name) }
     }
 
-    /// SCHED_DEADLINE.
+    /// Returns true for SCHED_DEADLINE.
     pub fn is_deadline(&self) -> bool {
         self.policy == Some(6)
     }
@@ -79,7 +79,7 @@ pub(super) fn read(files: &Snapshot) -> Vec<Task> {
 fn task(files: &Snapshot, path: &str, stat: &str) -> Option<Task> {
     let folder = path.strip_suffix("/stat")?;
     let (pid, tid) = folder.strip_prefix("/proc/")?.split_once("/task/")?;
-    // The name stands in parentheses and may hold any character, parentheses too.
+    // The name is in parentheses and may contain any character, parentheses too.
     let (name, fields) = (stat.split_once('(')?.1).rsplit_once(')')?;
     // `fs/proc/array.c: do_task_stat`: state, ppid, pgrp, session, tty_nr, tpgid, flags.
     let field = |number: usize| fields.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
@@ -110,7 +110,7 @@ mod tests {
     use crate::snapshot::Content;
 
     #[test]
-    fn a_name_may_hold_parentheses() {
+    fn name_may_hold_parentheses() {
         let mut files = Snapshot::default();
         let stat = "12 (a) (b)) S 2 0 0 0 -1 69238848 0 0 0 0";
         files.insert("/proc/12/task/12/stat", Content::Text(stat.into()));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_one_line_of_text() {
+    fn name_is_one_line_of_text() {
         let mut files = Snapshot::default();
         let stat = "12 (a\nid>/own\n#\x1b[2J) S 2 0 0 0 -1 0 0 0 0 0";
         files.insert("/proc/12/task/12/stat", Content::Text(stat.into()));

@@ -33,13 +33,14 @@ fn taken_out(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Optio
         .seen([said(parameter)])
         .seen(machine.evidence(PRESENT))
         .so(why);
-    // For all CPUs, and no task that is pinned to one: another finding says what to decide first.
+    // All CPUs are isolated and no task is pinned: another finding says what to decide first.
     let undecided =
         machine.wanted().domain.is_empty() && machine.pinned(&machine.wanted().tick).next().is_none();
-    Some(match undecided {
-        true => finding
-            .advice(format!("boot without {parameter}, or name the CPUs that are for one pinned task each")),
-        false => finding.composed(machine.composed(&nothing())),
+    Some(if undecided {
+        finding
+            .advice(format!("boot without {parameter}, or name the CPUs that are for one pinned task each"))
+    } else {
+        finding.composed(machine.composed(&nothing()))
     })
 }
 

@@ -34,10 +34,10 @@ fn judged(machine: &Machine<'_>, name: &str, effect: &str) -> Option<Finding> {
         .so(effect);
     let list = machine.corrected(name, value).and_then(|list| machine.reader().list(&list).ok());
     Some(match (name, list) {
-        // Interrupts go where nothing is isolated.
+        // Interrupts go to the CPUs that are not isolated.
         ("irqaffinity", _) => finding.composed(machine.composed(&interrupts(machine))),
         (_, Some(list)) => finding.composed(machine.composed(&callbacks(&list.union(&machine.isolated)))),
-        // Which callbacks were meant only the user knows.
+        // Only the user knows which callbacks were meant.
         (_, None) => finding
             .advice(format!("boot with {name}=LIST, with CPUs of {}", CpuList::first(machine.possible))),
     })

@@ -28,12 +28,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![finding.composed(machine.composed(&nothing()))]
 }
 
-/// On x86 the boot CPU can be taken out of load balancing, but of nothing else.
+/// The finding for a boot CPU that x86 lets out of load balancing, but out of nothing else.
 fn out_of_balancing(machine: &Machine<'_>) -> Finding {
     RULE.note("CPU 0 is isolated, but keeps the work of the machine that only it does")
         .on(&CpuList::first(1))
         .seen(machine.said("isolcpus"))
         .seen(machine.evidence(ISOLATED))
         .so("Timekeeping, unbound timers and work, and interrupts that have no other CPU stay on the boot CPU.")
-        .advice("isolate other CPUs than CPU 0, and move what is pinned to it")
+        .advice("isolate other CPUs than CPU 0, and move the tasks that are pinned to it")
 }

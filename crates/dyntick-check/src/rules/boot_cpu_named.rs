@@ -25,9 +25,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
              many machines the per-CPU work of firmware and hotplug.");
     let tids: Vec<String> = pinned.iter().map(|task| task.tid.to_string()).collect();
     vec![match (pinned.is_empty(), others.is_empty()) {
-        (true, _) | (_, true) => finding.advice("choose other CPUs than CPU 0 for what has to be quiet"),
+        (true, _) | (_, true) => finding.advice("choose other CPUs than CPU 0 for tasks that must not be interrupted"),
         (false, false) => finding.advice(format!(
-            "move what is pinned to CPU 0 to another CPU, and isolate that: {} (taskset -pc CPU {}), e.g. to one of {others}",
+            "move tasks that are pinned to CPU 0 to another CPU, and isolate that: {} (taskset -pc CPU {}), e.g. to one of {others}",
             names(pinned.iter().map(|task| task.name.as_str()), 4),
             tids.join(" ")
         )),

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit = machine.of_target(&machine.isolated).difference(&offloaded(machine));
-    // RHEL 7 takes an empty list for CPU 0, which has a rule of its own.
+    // RHEL 7 takes an empty list for CPU 0, which has its own rule.
     let by_empty_list = machine.asked.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Empty);
     let hit = if by_empty_list { hit.difference(&CpuList::first(1)) } else { hit };
     if hit.is_empty() || machine.has("RCU_NOCB_CPU") == Some(false) {
@@ -22,15 +22,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .warning(format!("the RCU callbacks of {} also run there", cpus(&hit)))
         .on(&hit)
         .seen(machine.said("rcu_nocbs").or_else(|| machine.said("isolcpus")))
-        .so(match in_threads(machine) {
-            true => "They run in the rcuc/N threads, at their own priority, whenever and for as long as RCU needs.",
-            false => "They run in softirq context, whenever and for as long as RCU needs.",
+        .so(if in_threads(machine) {
+            "They run in the rcuc/N threads, at their own priority, whenever and for as long as RCU needs."
+        } else {
+            "They run in softirq context, whenever and for as long as RCU needs."
         })
         .composed(machine.composed(&callbacks(&hit)));
     vec![finding]
 }
 
-/// The CPUs whose callbacks kernel threads run.
+/// The CPUs whose callbacks run in kernel threads.
 pub(super) fn offloaded(machine: &Machine<'_>) -> CpuList {
     let all = CpuList::first(machine.possible);
     let by_default = machine.has("RCU_NOCB_CPU_DEFAULT_ALL") == Some(true);
@@ -44,7 +45,7 @@ pub(super) fn offloaded(machine: &Machine<'_>) -> CpuList {
     named.union(&machine.asked.tick)
 }
 
-/// `kernel/rcu/tree.c: use_softirq`, which is off on PREEMPT_RT unless the command line says otherwise.
+/// Returns true unless `use_softirq` (`kernel/rcu/tree.c`) is on; PREEMPT_RT has it off by default.
 fn in_threads(machine: &Machine<'_>) -> bool {
     let said = machine.line.get("rcutree.use_softirq").and_then(boolean);
     !said.unwrap_or(!machine.is_rt())

@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let seconds = machine.online.len() as f64 / 2.0;
-    // 7.1 left the timer, and the check of the frequency, on one CPU.
+    // Since 7.1 the timer, and the check of the frequency, stay on one CPU.
     let how = if machine.since(7, 1) { "a function call from another CPU" } else { "a timer" };
     let finding = RULE
         .warning("the clocksource watchdog checks isolated CPUs")
@@ -30,7 +30,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Whether the TSC is used, has to be verified, and there is a clock to verify it by.
+/// Returns true if the TSC is in use, must be verified, and another clocksource exists to verify it.
 fn watches(machine: &Machine<'_>) -> bool {
     let used = machine.text(CLOCKSOURCE) == Some("tsc");
     let others = machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace();
@@ -41,8 +41,8 @@ fn watches(machine: &Machine<'_>) -> bool {
     known && used && has_other && !trusted && !machine.cpu_flag("tsc_reliable") && !(sound && small(machine))
 }
 
-/// 6.1 counts the nodes of memory (2 at most), 6.12 the packages (4); between them 4 nodes are allowed
-/// for, so as not to give a false alarm.
+/// Returns true for a machine too small for the watchdog. 6.1 counts memory nodes (at most 2), 6.12 packages (at most
+/// 4); between them 4 nodes are allowed, to avoid a false alarm.
 fn small(machine: &Machine<'_>) -> bool {
     if !machine.since(6, 12) {
         let most = if machine.since(6, 2) { 4 } else { 2 };

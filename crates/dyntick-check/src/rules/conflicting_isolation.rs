@@ -31,11 +31,12 @@ fn conflict(machine: &Machine<'_>, parameter: &str) -> Finding {
         .error(format!("'{parameter}' is ignored completely: {why}"))
         .seen(refused_parameter::log_about_isolation(machine))
         .seen(machine.line.iter().filter(|word| isolates(word)).map(said))
-        .so(match is_one {
-            true => "This kernel has one mask for all kinds of isolation: it keeps the first list and drops each later \
-                     one that differs, with all its flags.",
-            false => "The CPUs without a tick must be the same in both parameters; the kernel keeps the first and drops \
-                      each later one, with all its flags.",
+        .so(if is_one {
+            "This kernel has one mask for all kinds of isolation: it keeps the first list and drops each later \
+             one that differs, with all its flags."
+        } else {
+            "The CPUs without a tick must be the same in both parameters; the kernel keeps the first and drops \
+             each later one, with all its flags."
         });
     if !is_one {
         return finding.advice(

@@ -40,24 +40,21 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let mut files: Vec<&String> = found.iter().flat_map(|(_, files)| files).collect();
     files.sort();
     files.dedup();
-    files.into_iter().map(|file| told(machine, file, &found)).collect()
+    files.into_iter().map(|file| judge(machine, file, &found)).collect()
 }
 
-/// One group's quota. A task may have several above it, and the smallest limits it: all have to go.
-fn told(machine: &Machine<'_>, file: &String, found: &[(&Task, Vec<String>)]) -> Finding {
+/// Reports one group's quota. A task may have several above it, of which the smallest limits it: all must be removed.
+fn judge(machine: &Machine<'_>, file: &String, found: &[(&Task, Vec<String>)]) -> Finding {
     let own = found.iter().filter(|(_, files)| files.contains(file)).map(|(task, _)| *task);
     let hit = own.clone().fold(CpuList::default(), |sum, task| sum.union(&task.allowed));
     let mut names_of_path = file.rsplit('/');
     let (name, group) = (names_of_path.next().unwrap_or_default(), names_of_path.next().unwrap_or_default());
-    let effect = match machine.since(6, 6) {
-        true => {
-            "The scheduler must detect when the quota is used up, so it keeps the tick even for a single runnable \
+    let effect = if machine.since(6, 6) {
+        "The scheduler must detect when the quota is used up, so it keeps the tick even for a single runnable \
              task."
-        }
-        false => {
-            "Without a tick the time is charged about once a second (sched_tick_remote), all of it at once. The task \
+    } else {
+        "Without a tick the time is charged about once a second (sched_tick_remote), all of it at once. The task \
              is then throttled for as many periods as that exceeds the quota, even if it uses no more than its share."
-        }
     };
     let finding = RULE
         .naming(Severity::Warning, |most| {
@@ -74,7 +71,7 @@ fn told(machine: &Machine<'_>, file: &String, found: &[(&Task, Vec<String>)]) ->
     }
 }
 
-/// Programs that have no other CPUs than those of `nohz_full=`, and there an ordinary policy.
+/// The programs that run only on CPUs of `nohz_full=`, under an ordinary policy.
 fn pinned<'a>(machine: &'a Machine<'_>) -> impl Iterator<Item = &'a Task> {
     let quiet = machine.of_target(&machine.nohz_full);
     let here = move |task: &&Task| !task.allowed.is_empty() && task.allowed.is_subset(&quiet);

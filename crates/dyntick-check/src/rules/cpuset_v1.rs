@@ -37,7 +37,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let sets = &machine.cpusets;
     let Some(root) = sets.root else { return Vec::new() };
     let isolated = machine.of_target(&sets.isolated);
-    // What is isolated otherwise needs no cpuset for it.
+    // CPUs that are isolated by other means need no cpuset for it.
     let missed = sets.unbalanced.iter().fold(CpuList::default(), |sum, set| sum.union(&set.cpus));
     let missed = missed.difference(&machine.isolated);
     let of = |cpus: &CpuList| {

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Exit latencies from which on a wake-up is late by what a person would call a lot, us.
+/// The exit latency from which on a late wake-up is worth reporting, µs.
 const SLOW_US: u64 = 50;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
@@ -33,7 +33,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// The slowest state to leave that a CPU may enter, where it is slow.
+/// The state with the longest exit latency that a CPU may enter, if it is long.
 pub(super) fn deepest(machine: &Machine<'_>, cpu: u32) -> Option<crate::IdleState> {
     let limit = limit_us(machine, cpu);
     let allowed =
@@ -41,7 +41,7 @@ pub(super) fn deepest(machine: &Machine<'_>, cpu: u32) -> Option<crate::IdleStat
     allowed.max_by_key(|state| state.exit_us).filter(|state| state.exit_us >= SLOW_US)
 }
 
-/// What PM QoS allows a CPU, us; in the CPU's own file 0 is no limit and `n/a` none at all.
+/// The PM QoS limit of a CPU, µs. In the CPU's own file 0 means no limit, and `n/a` means no latency at all.
 fn limit_us(machine: &Machine<'_>, cpu: u32) -> u64 {
     let own = match machine.of_cpu(RESUME_LATENCY, cpu).1 {
         Some("n/a") => 0,

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // One that was moved away already goes with its next interrupt (`irq_move_masked_irq`).
+    // An interrupt whose affinity was already changed moves at its next occurrence (`irq_move_masked_irq`).
     let stays = |irq: &&Irq| {
         !machine.of_target(&irq.effective).is_empty() && !machine.of_target(&irq.affinity).is_empty()
     };
@@ -21,17 +21,17 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     [disturbing(machine, left), wanted(machine, &put)].into_iter().flatten().collect()
 }
 
-/// The interrupts that a driver, the default or irqbalance has brought there.
+/// Reports the interrupts that a driver, the default or irqbalance has placed there.
 fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
     if here.is_empty() {
         return None;
     }
     let hit = here.iter().fold(CpuList::default(), |sum, irq| sum.union(&machine.of_target(&irq.effective)));
     let count = |number: u32| machine.interrupts(&number.to_string(), &machine.target);
-    // Those that matter first.
+    // The most frequent ones first.
     here.sort_by_key(|irq| (std::cmp::Reverse(count(irq.number)), irq.number));
     let total: u64 = here.iter().map(|irq| count(irq.number)).fold(0, u64::saturating_add);
-    // Where none came so far, one still may.
+    // Even if none has occurred yet, one may.
     let severity = if total > 0 { Severity::Warning } else { Severity::Note };
     let who = described(machine, &here);
     let evidence = here.iter().filter_map(|irq| machine.evidence(&irq.file));
@@ -48,26 +48,26 @@ fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
         ));
     let finding = moved(finding, machine, |rest| command(&here, rest));
     let balanced = hit.difference(&super::irqbalance::spared(machine));
-    let finding = match machine.runs("irqbalance").is_some() && !balanced.is_empty() {
-        true => finding.advice(format!(
+    let finding = if machine.runs("irqbalance").is_some() && !balanced.is_empty() {
+        finding.advice(format!(
             "irqbalance moves interrupts back, because it does not spare {} (irqbalance): change that first",
             cpus(&balanced)
-        )),
-        false => finding,
+        ))
+    } else {
+        finding
     };
     let refusal = if machine.since(6, 12) { "Operation not permitted" } else { "Input/output error" };
     let kept = machine.wanted().managed_irq;
-    // Older kernels drop the whole isolcpus= for the flag, but those to which it was ported, as a line with it shows.
-    let managed = match machine.target.is_subset(&kept) || (!machine.since(5, 6) && kept.is_empty()) {
-        true => String::new(),
-        false => {
-            let composed = machine.composed(&managed_irq(&machine.target));
-            let boot = composed.map_or(String::new(), |composed| format!(": boot with {composed}"));
-            format!(
-                "Managed interrupts (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) are kept away by \
+    // Older kernels drop the complete isolcpus= for this flag, unless they backported it, as a line with it shows.
+    let managed = if machine.target.is_subset(&kept) || (!machine.since(5, 6) && kept.is_empty()) {
+        String::new()
+    } else {
+        let composed = machine.composed(&managed_irq(&machine.target));
+        let boot = composed.map_or(String::new(), |composed| format!(": boot with {composed}"));
+        format!(
+            "Managed interrupts (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) are kept away by \
                  managed_irq{boot}. "
-            )
-        }
+        )
     };
     Some(finding.advice(format!(
         "if the write fails ({refusal}), the kernel does not move the interrupt. {managed}Per-CPU \
@@ -76,7 +76,7 @@ fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
     )))
 }
 
-/// The interrupts that were put there on purpose, as the device of a control loop.
+/// Reports the interrupts that were placed there on purpose, e.g. for the device of a control loop.
 fn wanted(machine: &Machine<'_>, put: &[&Irq]) -> Option<Finding> {
     if put.is_empty() {
         return None;
@@ -94,9 +94,10 @@ fn wanted(machine: &Machine<'_>, put: &[&Irq]) -> Option<Finding> {
         .seen(machine.evidence(IRQ_DEFAULT))
         .so("Other interrupts are kept off these CPUs, so these were put there on purpose, as for the device of a \
              control loop. Each one interrupts the running task.");
-    Some(match rest.is_empty() {
-        true => finding.advice("leave it, if the task there needs the device"),
-        false => finding.advice(format!("if that was not the aim: {}", command(put, &rest))),
+    Some(if rest.is_empty() {
+        finding.advice("leave it, if the task there needs the device")
+    } else {
+        finding.advice(format!("if that was not the aim: {}", command(put, &rest)))
     })
 }
 
@@ -105,7 +106,7 @@ fn command(irqs: &[&Irq], rest: &CpuList) -> String {
     format!("for i in {}; do echo {rest} > /proc/irq/$i/smp_affinity_list; done", numbers.join(" "))
 }
 
-/// `36 ttyAMA0 (×9184)`.
+/// Formats as `36 ttyAMA0 (×9184)`.
 fn described(machine: &Machine<'_>, irqs: &[&Irq]) -> Vec<String> {
     let came = |number: u32| match machine.interrupts(&number.to_string(), &machine.target) {
         0 => String::new(),
@@ -114,8 +115,8 @@ fn described(machine: &Machine<'_>, irqs: &[&Irq]) -> Vec<String> {
     irqs.iter().map(|irq| format!("{} {}{}", irq.number, irq.actions, came(irq.number))).collect()
 }
 
-/// An interrupt whose affinity names isolated CPUs only, while the default or the others stay outside, and that is not
-/// one of a driver's queues, which are spread over more CPUs.
+/// Returns true if an interrupt's affinity names only isolated CPUs, while the default or the others stay outside, and
+/// it does not belong to a driver's queues, which are spread over more CPUs.
 fn was_put(machine: &Machine<'_>, irq: &Irq) -> bool {
     let isolated = machine.isolated.union(&machine.nohz_full);
     let outside = |cpus: &CpuList| cpus.intersection(&isolated).is_empty();
@@ -131,7 +132,7 @@ fn was_put(machine: &Machine<'_>, irq: &Irq) -> bool {
         && !machine.irqs.iter().any(|other| spread(&other))
 }
 
-/// If two names are those of queues of one device: `nvme0q1` and `nvme0q2`, `mlx5_comp1@pci:0000:3b:00.0` and
+/// Returns true if two names are queues of one device: `nvme0q1` and `nvme0q2`, `mlx5_comp1@pci:0000:3b:00.0` and
 /// `mlx5_comp2@pci:0000:3b:00.0`, but not `eth0` and `eth1`.
 fn are_queues(one: &str, other: &str) -> bool {
     let ((one, place), (other, other_place)) =
@@ -144,7 +145,7 @@ fn are_queues(one: &str, other: &str) -> bool {
     place == other_place && one.len() == other.len() && differ.len() < 2 && differ.iter().all(by_number)
 }
 
-/// A name in parts that are all digits or have none.
+/// Splits a name into runs of digits and of other characters.
 fn runs(name: &str) -> Vec<&str> {
     name.as_bytes()
         .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // A word that is taken for a flag, as in isolcpus=all, is another mistake.
+    // A word that is taken for a flag, e.g. isolcpus=all, is a different mistake.
     let has_no_list = |parameter: &str, outcome: &Outcome| {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         *outcome == Outcome::Empty && machine.corrected(name, value).is_none()

@@ -15,24 +15,25 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         let (_, runtime) = machine.of_cpu(FAIR_SERVER, *cpu);
         runtime.is_some_and(|runtime| runtime != "0")
     };
-    // By the source 6.19 charges the running task first (`dl_server_timer`: `update_curr`). 7.2, which does the same,
-    // was measured to disturb no task.
+    // By the source, 6.19 charges the running task first (`dl_server_timer`: `update_curr`). 7.2, which does the same,
+    // was measured and disturbs no task.
     let on: CpuList = machine.of_target(&machine.nohz_full).iter().filter(armed).collect();
     if on.is_empty() || machine.since(6, 19) {
         return Vec::new();
     }
-    let (severity, effect) = match machine.since(6, 13) {
-        false => (
-            Severity::Warning,
-            "While a SCHED_OTHER task runs there, the server starts about once a second: two IPIs and one \
-             tick (measured on 6.12.95 and 6.12.117). FIFO tasks do not start it.",
-        ),
-        true => (
+    let (severity, effect) = if machine.since(6, 13) {
+        (
             Severity::Note,
             "On 6.12 it costs a running SCHED_OTHER task two IPIs and a tick a second. By the source 6.13 and 6.14 \
              do the same, and 6.19 charges that task first (update_curr in dl_server_timer), after which it costs \
              nothing (measured on 7.2).",
-        ),
+        )
+    } else {
+        (
+            Severity::Warning,
+            "While a SCHED_OTHER task runs there, the server starts about once a second: two IPIs and one \
+             tick (measured on 6.12.95 and 6.12.117). FIFO tasks do not start it.",
+        )
     };
     let (file, _) = machine.of_cpu(FAIR_SERVER, on.iter().next().unwrap_or(0));
     let finding = RULE
@@ -69,22 +70,22 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 const STARVES: &str = "Without the server, a real-time task that never sleeps starves all others on its CPU, \
     kernel threads included; the kernel warns about that in its log.";
 
-/// A partition whose CPUs have no account. The kernel clears that of all CPUs without a scheduling domain whenever it
-/// makes the domains anew, and adds no server again (`kernel/cgroup/cpuset.c: dl_rebuild_rd_accounting`, 6.12), so that
-/// what is taken off for the old runtime is more than there is (`kernel/sched/deadline.c: __dl_overflow`).
+/// Finds a partition whose CPUs have no bandwidth account. When the kernel rebuilds the scheduling domains it clears
+/// the account of all CPUs without one and adds no server again (`kernel/cgroup/cpuset.c: dl_rebuild_rd_accounting`,
+/// 6.12). Subtracting the old runtime then exceeds the total (`kernel/sched/deadline.c: __dl_overflow`).
 fn partitioned(machine: &Machine<'_>) -> Option<Evidence> {
     let (path, _) = machine.partitions.iter().find(|(_, state)| state == "isolated")?;
     machine.evidence(path).filter(|_| !machine.since(6, 13))
 }
 
-/// A real-time program that has no other CPUs than these.
+/// Returns true for a real-time program that runs only on these CPUs.
 fn needs_server(task: &crate::Task, on: &CpuList) -> bool {
     task.is_realtime() && !task.kernel && !task.allowed.is_empty() && task.allowed.is_subset(on)
 }
 
-/// 6.12 stops a server when its runtime is written, also one that does not run, and then warns and keeps a
-/// wrong account (`kernel/sched/deadline.c: dl_server_stop, task_non_contending`). It runs while an ordinary
-/// task does: a loop of the shell.
+/// Writes the runtime while the server runs. 6.12 stops a server when its runtime is written, even one that does not
+/// run; it then warns and keeps a wrong account (`kernel/sched/deadline.c: dl_server_stop, task_non_contending`). A
+/// loop of the shell, an ordinary task, keeps the server running.
 fn while_busy(on: &CpuList) -> String {
     let names: Vec<String> = on.iter().map(|cpu| cpu.to_string()).collect();
     format!(

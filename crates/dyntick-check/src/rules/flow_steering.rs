@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Both tables must be there: that of all sockets, and that of the queue.
+/// Requires both tables, that of all sockets and that of the queue.
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let some = |number: &str| number.parse::<u32>().is_ok_and(|number| number > 0);
     let queues: Vec<&str> =

@@ -35,7 +35,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// Says if only another architecture has the parameter, or all values of it that there are.
+/// Returns true if only another architecture has the parameter, or all of its values.
 pub(super) fn is_foreign(machine: &Machine<'_>, word: &str) -> bool {
     let (Some(own), (name, value)) =
         (machine.dialect.architecture, word.split_once('=').unwrap_or((word, "")))
@@ -43,7 +43,7 @@ pub(super) fn is_foreign(machine: &Machine<'_>, word: &str) -> bool {
         return false;
     };
     let Some(parameter) = parameters::known(name) else { return false };
-    // HOTPLUG_SMT came to arm64 with 6.17.
+    // arm64 has HOTPLUG_SMT since 6.17.
     if name == "nosmt" {
         return own != Architecture::X86 && !machine.since(6, 17);
     }
@@ -54,7 +54,7 @@ pub(super) fn is_foreign(machine: &Machine<'_>, word: &str) -> bool {
     parameter.only.is_some_and(|only| only != own) || only_there
 }
 
-/// Says if the parameter is of a driver for processors of another vendor.
+/// Returns true if the parameter belongs to a driver for processors of another vendor.
 fn is_of_other_vendor(machine: &Machine<'_>, word: &str) -> bool {
     let name = word.split(['=', '.']).next().unwrap_or_default();
     match machine.vendor() {

@@ -18,7 +18,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let message = format!("'{}' is not a parameter of the upstream kernel", said.value);
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
-    // `kernel/kthread.c`: threads are kept to HK_TYPE_KTHREAD (5.9 to 6.19), since 7.0 to HK_TYPE_DOMAIN.
+    // `kernel/kthread.c`: threads are confined to HK_TYPE_KTHREAD (5.9 to 6.19), since 7.0 to HK_TYPE_DOMAIN.
     let nothing_keeps = CpuList::default();
     let (kept, with) = match (machine.since(7, 0), machine.dialect.full_keeps_threads()) {
         (true, _) => {
@@ -29,15 +29,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     };
     let parameter = said.value.clone();
     let nothing = "Without a patch that some vendors carry it has no effect";
-    vec![match kept.is_empty() {
-        true => RULE
-            .warning(message)
+    vec![if kept.is_empty() {
+        RULE.warning(message)
             .seen([said])
             .seen(log)
             .so(format!("{nothing}: kernel threads run on any CPU."))
-            .advice(with),
-        false => RULE
-            .note(message)
+            .advice(with)
+    } else {
+        RULE.note(message)
             .seen([said])
             .seen(log)
             .so(format!(
@@ -45,6 +44,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
                 cpus(kept),
                 if machine.since(7, 0) { "isolcpus" } else { "nohz_full" }
             ))
-            .unboot(parameter),
+            .unboot(parameter)
     }]
 }

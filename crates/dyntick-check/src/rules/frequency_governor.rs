@@ -10,14 +10,14 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// What decides on the frequency of a CPU.
+/// The control of a CPU's frequency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frequency {
     /// A governor of the kernel, by the load.
     Governor,
     /// The processor itself, by the load and a preference.
     Hardware,
-    /// Nobody: it is the lowest.
+    /// None: the frequency is the lowest.
     Lowest,
 }
 
@@ -26,13 +26,13 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         machine.target.iter().filter(|cpu| decides(machine, *cpu) == Some(wanted)).collect::<CpuList>()
     };
     let kinds = [Frequency::Governor, Frequency::Hardware, Frequency::Lowest];
-    kinds.into_iter().filter_map(|kind| told(machine, kind, &of(kind))).collect()
+    kinds.into_iter().filter_map(|kind| judge(machine, kind, &of(kind))).collect()
 }
 
 fn decides(machine: &Machine<'_>, cpu: u32) -> Option<Frequency> {
     match machine.of_cpu(FREQ_GOVERNOR, cpu).1? {
         "schedutil" | "ondemand" | "conservative" => Some(Frequency::Governor),
-        // In active mode these drivers have two policies of their own, which are no governors.
+        // In active mode these drivers have two policies, which are not governors.
         "powersave" if active(machine, cpu) => {
             let preference = machine.of_cpu(FREQ_PREFERENCE, cpu).1;
             (preference != Some("performance")).then_some(Frequency::Hardware)
@@ -50,7 +50,7 @@ fn active(machine: &Machine<'_>, cpu: u32) -> bool {
     }
 }
 
-fn told(machine: &Machine<'_>, kind: Frequency, hit: &CpuList) -> Option<Finding> {
+fn judge(machine: &Machine<'_>, kind: Frequency, hit: &CpuList) -> Option<Finding> {
     let first = hit.iter().next()?;
     let all: Vec<String> = hit.iter().map(|cpu| cpu.to_string()).collect();
     let write = |file: &str| {

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Isolated CPUs for one housekeeping CPU from which on it is worth a look; an estimate.
+/// The number of isolated CPUs per housekeeping CPU from which on a note is worthwhile; an estimate.
 const MANY: usize = 16;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {

@@ -14,9 +14,10 @@ pub(super) static RULE: Rule = Rule {
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     // Only arm64 and others have nohlt (GENERIC_IDLE_POLL_SETUP).
     let is_x86 = machine.dialect.architecture.is_none_or(|own| own == Architecture::X86);
-    let parameter = match is_x86 {
-        true => machine.said("idle").filter(|said| said.value == "idle=poll"),
-        false => machine.said("nohlt"),
+    let parameter = if is_x86 {
+        machine.said("idle").filter(|said| said.value == "idle=poll")
+    } else {
+        machine.said("nohlt")
     };
     let Some(said) = parameter else { return Vec::new() };
     let parameter = said.value.clone();
@@ -27,14 +28,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
              and slow their SMT siblings.")
         .unboot(parameter);
     let targets: Vec<String> = machine.target.iter().map(|cpu| cpu.to_string()).collect();
-    vec![match targets.is_empty() {
-        true => finding,
-        false => finding.advice(format!(
+    vec![if targets.is_empty() {
+        finding
+    } else {
+        finding.advice(format!(
             "if a low wake-up latency is the aim, after that boot: cd /sys/devices/system/cpu; for c in {}; \
              do cat cpu$c/cpuidle/state1/latency > cpu$c/power/pm_qos_resume_latency_us; done. A value below \
              the latency of that state, C1, leaves only polling, which keeps the tick (menu_select, teo_select); \
              teo keeps it for any state with a target residency below 15 µs, too (6.12)",
             targets.join(" ")
-        )),
+        ))
     }]
 }

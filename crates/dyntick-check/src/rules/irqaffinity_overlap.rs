@@ -24,19 +24,20 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![booted(finding, machine, &hit)]
 }
 
-/// With what to boot with, where that keeps interrupts away from these CPUs. `irqaffinity=` always adds the
-/// boot CPU.
+/// Adds boot parameters, if they keep interrupts away from these CPUs. `irqaffinity=` always includes the boot CPU.
 pub(super) fn booted(finding: Finding, machine: &Machine<'_>, hit: &CpuList) -> Finding {
     let boot_cpu = CpuList::first(1);
-    let finding = match hit.is_subset(&boot_cpu) {
-        true => finding,
-        false => finding.composed(machine.composed(&interrupts(machine))),
+    let finding = if hit.is_subset(&boot_cpu) {
+        finding
+    } else {
+        finding.composed(machine.composed(&interrupts(machine)))
     };
-    match hit.contains(0) {
-        true => finding.advice(
+    if hit.contains(0) {
+        finding.advice(
             "no parameter keeps interrupts off the boot CPU, which the kernel always adds to irqaffinity=: \
              only a write to /proc/irq/default_smp_affinity does, after each boot",
-        ),
-        false => finding,
+        )
+    } else {
+        finding
     }
 }

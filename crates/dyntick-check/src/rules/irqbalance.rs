@@ -12,20 +12,20 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let Some(task) = machine.runs("irqbalance") else { return Vec::new() };
-    let told = told(machine);
+    let variable = variable(machine);
     let spared = spared(machine);
     let hit = machine.target.difference(&spared);
     if hit.is_empty() {
         return Vec::new();
     }
     let all = machine.target.union(&booted(machine)).union(&machine.isolated).union(&spared);
-    // The older one would still count.
-    let older = told.as_ref().is_some_and(|told| told.line.starts_with(BANNED_CPUS));
+    // The older variable would still count.
+    let older = variable.as_ref().is_some_and(|variable| variable.line.starts_with(BANNED_CPUS));
     let drop = if older { format!(", remove {BANNED_CPUS},") } else { String::new() };
-    let message = match &told {
-        Some(told) => {
-            let cpus = if told.cpus.is_empty() { "no CPU".to_owned() } else { cpus(&told.cpus) };
-            format!(": {} spares {cpus}, whatever the kernel isolates", told.line)
+    let message = match &variable {
+        Some(variable) => {
+            let cpus = if variable.cpus.is_empty() { "no CPU".to_owned() } else { cpus(&variable.cpus) };
+            format!(": {} spares {cpus}, whatever the kernel isolates", variable.line)
         }
         None => String::new(),
     };
@@ -34,7 +34,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen([Evidence { file: task.file.clone(), value: "irqbalance".to_owned() }])
         .seen(machine.evidence(ISOLATED))
-        .seen(told.map(|told| Evidence { file: told.file.to_owned(), value: told.line.to_owned() }))
+        .seen(
+            variable
+                .map(|variable| Evidence { file: variable.file.to_owned(), value: variable.line.to_owned() }),
+        )
         .so("It excludes the CPUs of isolcpus= and nohz_full= as they were when it started or, if its \
              variable is set, only the CPUs listed there.");
     vec![finding.advice(format!(
@@ -47,43 +50,43 @@ const BANNED_CPUS: &str = "IRQBALANCE_BANNED_CPUS";
 
 /// The CPUs to which irqbalance moves no interrupt.
 pub(super) fn spared(machine: &Machine<'_>) -> CpuList {
-    // The variable is taken in place of what the kernel isolates (`setup_banned_cpus`).
-    told(machine).map_or_else(|| booted(machine), |told| told.cpus)
+    // The variable replaces the kernel's isolation (`setup_banned_cpus`).
+    variable(machine).map_or_else(|| booted(machine), |variable| variable.cpus)
 }
 
-/// The CPUs that it spares by itself.
+/// The CPUs that it spares without a variable.
 fn booted(machine: &Machine<'_>) -> CpuList {
     machine.cpus(ISOLATED).unwrap_or_default().union(&machine.nohz_full)
 }
 
-/// The CPUs that its variable names.
-struct Told<'a> {
+/// The variable that names the CPUs to spare.
+struct Banned<'a> {
     file: &'static str,
     line: &'a str,
     cpus: CpuList,
 }
 
-fn told<'a>(machine: &Machine<'a>) -> Option<Told<'a>> {
+fn variable<'a>(machine: &Machine<'a>) -> Option<Banned<'a>> {
     [IRQBALANCE, IRQBALANCE_RH].into_iter().find_map(|file| banned(file, machine.text(file)?))
 }
 
-/// The older variable first. One that is empty counts as unset (since 1.7).
-fn banned<'a>(file: &'static str, text: &'a str) -> Option<Told<'a>> {
-    // The last line of a variable decides.
+/// Reads the older variable first. An empty one counts as unset (since 1.7).
+fn banned<'a>(file: &'static str, text: &'a str) -> Option<Banned<'a>> {
+    // The last line of a variable wins.
     let set = |name: &str| {
         let value = |line: &'a str| Some((line, line.strip_prefix(name)?.strip_prefix('=')?));
         let (line, value) = text.lines().rev().find_map(value)?;
         Some((line, value.trim().trim_matches(['"', '\'']))).filter(|(_, value)| !value.is_empty())
     };
     if let Some((line, mask)) = set(BANNED_CPUS) {
-        return Some(Told { file, line, cpus: CpuList::from_mask(mask).unwrap_or_default() });
+        return Some(Banned { file, line, cpus: CpuList::from_mask(mask).unwrap_or_default() });
     }
     let (line, list) = set("IRQBALANCE_BANNED_CPULIST")?;
-    Some(Told { file, line, cpus: leading(list) })
+    Some(Banned { file, line, cpus: leading(list) })
 }
 
-/// The CPUs of a list up to its first error: irqbalance does not look at what its reader returns
-/// (`bitmap.c: __bitmap_parselist`, where an empty part is CPU 0).
+/// The CPUs of a list up to its first error: irqbalance ignores the result of its parser
+/// (`bitmap.c: __bitmap_parselist`, in which an empty part is CPU 0).
 fn leading(list: &str) -> CpuList {
     let part = |part: &str| {
         let part = part.trim();

@@ -20,14 +20,15 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
         return None;
     }
     let value = machine.line.get("isolcpus").unwrap_or_default();
-    let message = match machine.asked.tick.is_empty() {
-        true => format!(
+    let message = if machine.asked.tick.is_empty() {
+        format!(
             "'isolcpus={value}' only keeps managed interrupts off {}: they are still load balanced",
             cpus(&flagged)
-        ),
-        false => format!("'isolcpus={value}' does not take {} out of load balancing", cpus(&flagged)),
+        )
+    } else {
+        format!("'isolcpus={value}' does not take {} out of load balancing", cpus(&flagged))
     };
-    // With nohz_full= for the same CPUs tuned's own parameter is no sign of intention.
+    // If nohz_full= has the same CPUs, tuned's own parameter does not show intention.
     let is_sign = |manager: &Evidence| {
         machine.asked.tick.is_empty() || !manager.value.starts_with("tuned.non_isolcpus")
     };
@@ -49,9 +50,9 @@ fn find_one(machine: &Machine<'_>) -> Option<Finding> {
     })
 }
 
-/// The CPUs that `isolcpus=` names only under other flags, and nothing else isolates.
+/// The CPUs that `isolcpus=` names only under other flags, and that nothing else isolates.
 pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
-    // All of them count that the kernel follows, not the last alone.
+    // Counts all parameters that the kernel follows, not only the last.
     let ignores = |(ignored, outcome): &(String, Outcome), word: &str| {
         ignored == word && !matches!(outcome, Outcome::SkippedFlag(_))
     };
@@ -59,7 +60,7 @@ pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
     let words = machine.line.iter().filter(is_followed);
     let values = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| *name == "isolcpus");
     let flags: Vec<&str> = values.flat_map(|(_, value)| value.split(',')).collect();
-    // A refused parameter that asked for it has a finding that asks for it again.
+    // A refused parameter that asked for it has a finding that suggests it again.
     if !machine.asked.domain.is_empty() || !machine.wanted().domain.is_empty() {
         return CpuList::default();
     }
@@ -67,6 +68,6 @@ pub(super) fn concerned(machine: &Machine<'_>) -> CpuList {
         |flag: &str, cpus: &CpuList| if flags.contains(&flag) { cpus.clone() } else { CpuList::default() };
     let named = under("nohz", &machine.asked.tick).union(&under("managed_irq", &machine.asked.managed_irq));
     let named = if machine.named { machine.of_target(&named) } else { named.intersection(&machine.online) };
-    // The boot CPU has to remain for everything else.
+    // The boot CPU must remain for everything else.
     named.difference(&machine.isolated).difference(&CpuList::first(1))
 }

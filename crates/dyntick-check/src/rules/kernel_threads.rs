@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let free = |task: &&crate::Task| {
-        // Threads of interrupts follow their interrupt; another rule has it.
+        // Interrupt threads follow their interrupt, which has its own rule.
         task.kernel
             && task.movable
             && !task.name.starts_with("irq/")
@@ -41,7 +41,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }]
 }
 
-/// The CPUs of threads that are created once these were moved, as modules with pools of threads do.
+/// The CPUs of threads that are created later, e.g. by modules with thread pools.
 fn later(machine: &Machine<'_>, hit: &CpuList) -> Option<&'static str> {
     if machine.since(7, 0) {
         return Some(

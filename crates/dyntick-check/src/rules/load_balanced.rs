@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// CPUs up to which a pair of parameters is offered where no task says whether they are for one task each; an estimate.
+/// The number of CPUs up to which two parameters are suggested although no task shows that each CPU is for one task.
 const FEW: usize = 4;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
@@ -40,14 +40,15 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     };
     let strays: Vec<&crate::Task> = machine.strays(&balanced).collect();
     let pinned: Vec<&crate::Task> = machine.pinned(&balanced).collect();
-    // A line that asks for isolation, also one that was refused, does not want these CPUs balanced.
+    // A line that asks for isolation, even one that was refused, does not want these CPUs balanced.
     let isolates = !machine.wanted().domain.is_empty();
     if let Some(manager) = machine.manager().filter(|_| !isolates) {
         return vec![confined(finding(Severity::Note), manager, &strays, &pinned)];
     }
-    let more = match machine.since(7, 0) {
-        true => " Since 7.0 nohz_full alone does not keep kernel threads away either.",
-        false => "",
+    let more = if machine.since(7, 0) {
+        " Since 7.0 nohz_full alone does not keep kernel threads away either."
+    } else {
+        ""
     };
     let restarts = format!("the tick restarts once a second task is runnable there.{more}");
     if !pinned.is_empty() || isolates {
@@ -67,7 +68,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![undecided(machine, &balanced, finding, &restarts)]
 }
 
-/// CPUs that a service keeps free by the affinity of tasks: isolating them as well would break what it places there.
+/// Reports CPUs that a service keeps free by task affinity: isolating them too would break the service's placement.
 fn confined(
     finding: Finding,
     manager: Evidence,
@@ -89,7 +90,7 @@ fn confined(
     )
 }
 
-/// No task shows what the CPUs are for: one task each, or all programs.
+/// Reports CPUs of unknown use, for one task each or for all programs, as no task shows it.
 fn undecided(
     machine: &Machine<'_>,
     balanced: &CpuList,
@@ -100,9 +101,10 @@ fn undecided(
     let parameter = said.as_ref().map_or("nohz_full=", |said| said.value.as_str()).to_owned();
     let composed = machine.composed_anew(&domain(machine, balanced).and(&managed_irq(balanced)));
     let is_small = balanced.len() <= FEW && 2 * balanced.len() <= machine.online.len();
-    let severity = match is_small || balanced.len() + 1 >= machine.online.len() {
-        true => Severity::Warning,
-        false => Severity::Note,
+    let severity = if is_small || balanced.len() + 1 >= machine.online.len() {
+        Severity::Warning
+    } else {
+        Severity::Note
     };
     let finding = finding(severity).seen(said).so(format!(
         "nohz_full= helps only where one task is alone on a CPU; elsewhere it makes each system call and interrupt \
@@ -120,12 +122,12 @@ fn undecided(
     }
 }
 
-/// Makes an isolated partition of some CPUs; the tasks that belong there are then moved into it. None where
-/// `isolcpus=` isolates others: when a partition begins, the kernel's own threads get all CPUs that are in none
-/// (`kernel/cgroup/cpuset.c: cpuset_update_tasks_cpumask`, 6.12), those of `isolcpus=` too; and 6.12 takes none of
-/// these into a new partition ("partition config conflicts with housekeeping setup", seen on 6.12.117). None either
-/// before 6.1, which has no isolated partitions, where tasks are pinned to these CPUs, which a partition takes away
-/// from them, and where the root of control groups v2, with the controller `cpuset`, is not mounted.
+/// Makes an isolated partition of some CPUs, into which their tasks are then moved. It makes none if `isolcpus=`
+/// isolates others: when a partition begins, the kernel's own threads get all CPUs that are in none
+/// (`kernel/cgroup/cpuset.c: cpuset_update_tasks_cpumask`, 6.12), including those of `isolcpus=`. 6.12 also refuses
+/// these CPUs in a new partition ("partition config conflicts with housekeeping setup", seen on 6.12.117). It makes
+/// none either before 6.1, which has no isolated partitions; if tasks are pinned to these CPUs, which a partition
+/// takes away from them; and if the root of control groups v2, with the controller `cpuset`, is not mounted.
 pub(super) fn partition(finding: Finding, machine: &Machine<'_>, cpus: &CpuList) -> Finding {
     let controllers = machine.text(CONTROLLERS).unwrap_or_default();
     let is_possible = machine.dialect.has_isolated_partitions()

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit = machine.of_target(&machine.asked.domain).difference(&machine.asked.managed_irq);
-    // Before 5.6 the flag ends the isolation.
+    // Before 5.6 the flag invalidates the complete parameter.
     if hit.is_empty() || !machine.patched.is_empty() || !machine.dialect.knows(Flag::ManagedIrq) {
         return Vec::new();
     }

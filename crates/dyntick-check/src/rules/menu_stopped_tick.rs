@@ -38,7 +38,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(NOHZ_FULL))
         .so(effect)
         .advice("limit the exit latency, as for deep-idle");
-    // Both governors look at the next timer first from 7.1 on (e57c2bf2e89d, 106a2662e655).
+    // Since 7.1 both governors look at the next timer first (e57c2bf2e89d, 106a2662e655).
     if machine.since(7, 1) || machine.has("CPU_IDLE_GOV_TEO") != Some(true) {
         return vec![finding];
     }

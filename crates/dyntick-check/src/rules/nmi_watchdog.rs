@@ -26,19 +26,20 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let seconds = machine.number(WATCHDOG_THRESH).unwrap_or(10);
     let buddy = machine.has("HARDLOCKUP_DETECTOR_BUDDY") == Some(true);
     if buddy && machine.text(SOFT_WATCHDOG) == Some("1") {
-        // Both use the timer that the other rule tells of.
+        // Both use the timer that the other rule reports.
         return Vec::new();
     }
-    let effect = match buddy {
-        true => format!(
+    let effect = if buddy {
+        format!(
             "A timer interrupt every {} s, in which each CPU checks its neighbour (buddy detector). This \
              kernel needs no NMI and no performance counter for it.",
             seconds as f64 * 2.0 / 5.0
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "An NMI, which cannot be masked, every {seconds} s of busy cycles, and one \
              performance counter less."
-        ),
+        )
     };
     let finding = RULE
         .warning(format!("the hard-lockup watchdog runs on {}", cpus(&hit)))

@@ -15,12 +15,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let lacks = |(path, list): (&str, &str)| {
         let own: CpuList = list.parse().ok()?;
         let hit = machine.of_target(&own);
-        (!hit.is_empty() && own.intersection(&rest).is_empty()).then(|| told(machine, path, &hit))
+        (!hit.is_empty() && own.intersection(&rest).is_empty()).then(|| judge(machine, path, &hit))
     };
     machine.matching(NODE_CPUS).filter_map(lacks).collect()
 }
 
-fn told(machine: &Machine<'_>, path: &str, hit: &CpuList) -> Finding {
+fn judge(machine: &Machine<'_>, path: &str, hit: &CpuList) -> Finding {
     let node = path.split('/').nth_back(1).unwrap_or_default();
     RULE.note(format!("{node} has no housekeeping CPU for {}", cpus(hit)))
         .on(hit)

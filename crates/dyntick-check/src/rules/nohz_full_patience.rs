@@ -3,7 +3,7 @@ use super::*;
 
 const PARAMETER: &str = "rcutree.nohz_full_patience_delay";
 
-/// A grace period that is older than this is waited for in any case (`rcu_nohz_full_cpu`: HZ jiffies), ms.
+/// The age from which on RCU waits for a grace period in any case (`rcu_nohz_full_cpu`: HZ jiffies), ms.
 const MOST: i64 = 1000;
 
 pub(super) static RULE: Rule = Rule {

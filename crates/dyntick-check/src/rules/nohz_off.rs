@@ -17,12 +17,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }
     let full = !machine.asked.tick.is_empty();
     let severity = if full { Severity::Error } else { Severity::Warning };
-    let effect = match full {
-        true => {
-            "No tick stops, neither in idle nor while a task runs; the CPUs of nohz_full still pay for context \
+    let effect = if full {
+        "No tick stops, neither in idle nor while a task runs; the CPUs of nohz_full still pay for context \
                  tracking at each entry into the kernel."
-        }
-        false => "Idle CPUs are woken HZ times a second.",
+    } else {
+        "Idle CPUs are woken HZ times a second."
     };
     let finding = RULE.finding(severity, "nohz=off keeps the tick of every CPU").on(&machine.target);
     let said = machine.said("nohz");

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // Another rule says so of kernels that cannot.
+    // Another rule reports kernels that cannot do it.
     if machine.has("NO_HZ_FULL") == Some(false) {
         return Vec::new();
     }
@@ -20,8 +20,8 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     tick.into_iter().chain(domain).collect()
 }
 
-/// The CPUs that a parameter names and the kernel does not list, although a replay of its parser follows it. CPU 0
-/// has a rule of its own.
+/// Finds the CPUs that a parameter names and the kernel does not list, although a replay of its parser follows it.
+/// CPU 0 has its own rule.
 fn differs(machine: &Machine<'_>, name: &str, file: &str, asked: &CpuList) -> Option<Finding> {
     let listed: CpuList = machine.text(file)?.parse().unwrap_or_default();
     let boot_cpu = if file == NOHZ_FULL { CpuList::first(1) } else { CpuList::default() };
@@ -35,14 +35,15 @@ fn differs(machine: &Machine<'_>, name: &str, file: &str, asked: &CpuList) -> Op
             .seen(log)
             .seen(machine.said(name))
             .seen(machine.evidence(file));
-        match has_log {
-            true => finding
+        if has_log {
+            finding
                 .so("An upstream kernel of this version would apply it. The kernel's log says what this one did.")
-                .advice("change what the log names; a kernel whose parser was changed reads the line in its own way"),
-            false => finding
-                .so("An upstream kernel of this version would apply it: either this kernel was changed, or the \
-                     parameter was refused for a reason that stands in its log.")
-                .advice("dmesg | grep -e Housekeeping -e isolcpus -e NO_HZ shows why"),
+                .advice("change what the log names; a kernel whose parser was changed reads the line differently")
+        } else {
+            finding
+                .so("An upstream kernel of this version would apply it: either this kernel was changed, or it \
+                     refused the parameter for a reason in its log.")
+                .advice("dmesg | grep -e Housekeeping -e isolcpus -e NO_HZ shows why")
         }
     })
 }

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // The boot CPU has a rule of its own.
+    // The boot CPU has its own rule.
     let free = machine.target.difference(&machine.nohz_full).difference(&machine.isolated);
     let free = free.difference(&CpuList::first(1));
     if free.is_empty() || !machine.named {
@@ -65,11 +65,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let finding =
         super::load_balanced::partition(finding.composed(machine.composed(&missing)), machine, &free);
     let by_parameter = !finding.fixes.iter().any(|fix| matches!(fix, Fix::Command(_)));
-    vec![match by_parameter {
-        true => finding,
-        false => finding.advice(
+    vec![if by_parameter {
+        finding
+    } else {
+        finding.advice(
             "a partition does less: what only a parameter removes stays on these CPUs until the reboot, and \
              is then reported (timers-of-others, callbacks-not-offloaded)",
-        ),
+        )
     }]
 }

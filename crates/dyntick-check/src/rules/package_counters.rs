@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Counters that belong to a package, or a part of it, and not to a core.
+/// The PMUs of a package, or a part of it, rather than a core.
 const SHARED: &[&str] = &["uncore_", "power", "amd_df", "amd_l3", "amd_umc", "cstate_pkg"];
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {

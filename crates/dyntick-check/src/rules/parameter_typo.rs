@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    /// Nobody misspells more; what to boot with is composed anew for each.
+    /// The limit of findings; for each, a new command line is composed.
     const MOST: usize = 20;
     machine.line.iter().filter_map(|parameter| typo(machine, parameter)).take(MOST).collect()
 }
@@ -24,7 +24,7 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let meant = meant(written)?;
     let can_be_listed = parameters::is_listed_if_unknown(written);
     let unknown = machine.unknown_parameters().filter(|_| can_be_listed);
-    // The kernel lists what it does not know; what is not in the list is known to it, or to a module.
+    // The kernel lists the parameters that it does not know. One that is not listed is known to it, or to a module.
     if unknown.is_some() && !machine.lists_as_unknown(written) {
         return None;
     }
@@ -52,7 +52,7 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     })
 }
 
-/// With the parameter that was meant, if this kernel has it.
+/// Suggests the intended parameter, if this kernel has it.
 fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) -> Finding {
     let option = parameters::option_of(fixed);
     if option.is_some_and(|option| machine.has(option) == Some(false)) {
@@ -61,8 +61,8 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     if !isolates(name) {
         return finding.boot(fixed);
     }
-    // What else of the line is needless is not a matter of spelling, and has a rule of its own. A parameter without a
-    // list would contradict the one that was meant, if it stood before it (before 5.18).
+    // Other redundant parameters are no matter of spelling, and have their own rule. A parameter without a list would
+    // contradict the intended one, if it came before it (before 5.18).
     let is_empty = |word: &String| {
         machine
             .asked
@@ -77,7 +77,7 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     }))
 }
 
-/// Those that are composed with what the line says already; a list for `irqaffinity=` takes no such union.
+/// Returns true for parameters that are merged with the line's present lists; `irqaffinity=` is not.
 fn isolates(name: &str) -> bool {
     boot::is_composed(name) && name != "irqaffinity"
 }

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let invalid = machine.partitions.iter().filter(|(_, state)| state.contains("invalid"));
-    let told = |(file, state): &(String, String)| {
+    let judge = |(file, state): &(String, String)| {
         let group = file.trim_start_matches("/sys/fs/cgroup").trim_end_matches("/cpuset.cpus.partition");
         let finding = RULE
             .error(format!("the partition {group} isolates nothing: {state}"))
@@ -20,10 +20,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .so("The group's CPUs are shared with its parent and load balanced.");
         again(finding, file, state)
     };
-    invalid.map(told).collect()
+    invalid.map(judge).collect()
 }
 
-/// The kind is written once more when its reason is gone. Whoever made the group has chosen its name.
+/// Suggests writing the kind again once its cause is fixed. The creator of the group has chosen its name.
 fn again(finding: Finding, file: &str, state: &str) -> Finding {
     let kind = if state.starts_with("isolated") { "isolated" } else { "root" };
     match shell::path(file) {

@@ -18,7 +18,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let quoted: Vec<String> = parameters.iter().map(|parameter| quoted_flag(parameter)).collect();
     let finding = RULE
         .note(format!(
-            "this kernel is patched, and follows what is not upstream: {}; isolated {}, nohz_full {}",
+            "this kernel is patched, and follows parameters that are not upstream: {}; isolated {}, nohz_full {}",
             in_order(quoted.iter().map(String::as_str).collect(), usize::MAX),
             machine.isolated,
             machine.nohz_full

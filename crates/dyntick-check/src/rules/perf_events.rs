@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let holders = machine.matching(TASK_FILES).filter(|(_, links)| links.contains(PERF_EVENT));
-    let told = |(folder, links): (&str, &str)| {
+    let judge = |(folder, links): (&str, &str)| {
         let pid: u32 = folder.strip_prefix("/proc/")?.strip_suffix("/fd")?.parse().ok()?;
         let task = machine.tasks.iter().find(|task| task.tid == pid);
         let name = task.map_or("a process", |task| task.name.as_str());
@@ -28,5 +28,5 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             .advice(format!("end it (kill {pid}), or let it only count (perf stat, perf record -c)"));
         Some(finding)
     };
-    holders.filter_map(told).collect()
+    holders.filter_map(judge).collect()
 }

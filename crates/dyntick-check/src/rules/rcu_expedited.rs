@@ -24,7 +24,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let booted_normal =
         on(machine, "rcupdate.rcu_normal") == Some(true) || after_boot.unwrap_or_else(|| machine.is_rt());
     if is_set(machine, RCU_NORMAL).unwrap_or(booted_normal) {
-        // Who says both wants a fast boot, and no more.
+        // A line with both wants only a fast boot.
         let (Some(said), None) = (said, after_boot) else { return Vec::new() };
         let finding = RULE
             .note(format!("'{}' has no effect once the machine has booted", said.value))
@@ -49,7 +49,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }]
 }
 
-/// A parameter that is a number.
+/// Reads a parameter that is a number.
 fn on(machine: &Machine<'_>, name: &str) -> Option<bool> {
     machine.line.get(name)?.parse::<i64>().ok().map(|value| value != 0)
 }

@@ -66,7 +66,7 @@ fn refused(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Option<
     })
 }
 
-/// The version from which on a flag is known, if another kernel knows it.
+/// The version since which a flag is known, if another kernel knows it.
 fn since(word: &str) -> &'static str {
     match Flag::of(word) {
         Some(Flag::ManagedIrq) => " (5.6 and newer)",
@@ -75,7 +75,7 @@ fn since(word: &str) -> &'static str {
     }
 }
 
-/// The kernel's own words about isolation: they count more than any replay.
+/// The kernel's own messages about isolation: they count more than any replay.
 pub(super) fn log_about_isolation(machine: &Machine<'_>) -> Vec<Evidence> {
     let texts = ["Housekeeping: ", "isolcpus: ", "all isolcpus= values", "NO_HZ: ", "NOHZ: "];
     let lines = texts.into_iter().flat_map(|text| machine.logged(text));

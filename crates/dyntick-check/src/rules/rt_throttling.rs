@@ -46,7 +46,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// A runnable task that waits behind a real-time program on the one CPU that both have.
+/// Finds a runnable task that waits behind a real-time program, if both are pinned to one CPU.
 fn saved<'a>(machine: &'a Machine<'_>) -> Option<&'a crate::Task> {
     let on_target = |task: &&crate::Task| task.allowed.len() == 1 && task.allowed.is_subset(&machine.target);
     let runnable: Vec<&crate::Task> =

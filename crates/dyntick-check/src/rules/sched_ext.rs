@@ -27,7 +27,7 @@ fn loaded(machine: &Machine<'_>) -> Option<Finding> {
     })
 }
 
-/// A scheduler that the kernel refused for `isolcpus=domain` (`kernel/sched/ext.c: scx_ops_enable`, 6.12).
+/// Reports a scheduler that the kernel refused for `isolcpus=domain` (`kernel/sched/ext.c: scx_ops_enable`, 6.12).
 fn refused(machine: &Machine<'_>) -> Option<Finding> {
     let line = machine.logged("sched_ext: Not compatible").next()?;
     let is_so = !machine.asked.domain.is_empty() && !machine.has_bpf_scheduler();
@@ -36,7 +36,7 @@ fn refused(machine: &Machine<'_>) -> Option<Finding> {
             .on(&machine.asked.domain)
             .seen([Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() }])
             .seen(machine.said("isolcpus"))
-            .so("sched_ext does not work beside the boot-time mask of isolcpus=domain; the kernel's own scheduler runs.")
+            .so("sched_ext does not work with the boot-time mask of isolcpus=domain; the kernel's own scheduler runs.")
             .advice(
                 "boot without isolcpus=domain and isolate by a cpuset partition (isolated), which sched_ext accepts; \
                  or do without the BPF scheduler",

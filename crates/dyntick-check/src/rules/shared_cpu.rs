@@ -11,10 +11,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    machine.of_target(&machine.nohz_full).iter().filter_map(|cpu| told(machine, cpu)).collect()
+    machine.of_target(&machine.nohz_full).iter().filter_map(|cpu| judge(machine, cpu)).collect()
 }
 
-fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
+fn judge(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     let only: CpuList = [cpu].into_iter().collect();
     let here = |task: &&crate::Task| !task.kernel && task.is_fair() && task.runnable && task.allowed == only;
     let found: Vec<&crate::Task> = machine.tasks.iter().filter(here).collect();

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Ticking CPUs from which on it is worth a look; an estimate.
+/// The number of ticking CPUs from which on a note is worthwhile; an estimate.
 const MANY: usize = 16;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {

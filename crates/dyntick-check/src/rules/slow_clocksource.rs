@@ -10,10 +10,10 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Those that the vDSO cannot read.
+/// The clocksources that the vDSO cannot read.
 const SLOW: [&str; 6] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
 
-/// Those that it can read, the best first.
+/// The clocksources that the vDSO can read, the best first.
 const FAST: [&str; 2] = ["tsc", "hyperv_clocksource_tsc_page"];
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
@@ -23,11 +23,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(CLOCKSOURCE))
         .seen(machine.evidence(CLOCKSOURCES))
         .seen(machine.said("clocksource"))
-        .so(match name.starts_with("hyperv") {
-            true => {
-                "clock_gettime() becomes a system call that leaves the guest: the hypervisor reads the clock."
-            }
-            false => "clock_gettime() becomes a system call that reads a device, for which all CPUs contend.",
+        .so(if name.starts_with("hyperv") {
+            "clock_gettime() becomes a system call that leaves the guest: the hypervisor reads the clock."
+        } else {
+            "clock_gettime() becomes a system call that reads a device, for which all CPUs contend."
         });
     let offered: Vec<&str> =
         machine.text(CLOCKSOURCES).unwrap_or_default().split_ascii_whitespace().collect();

@@ -13,25 +13,19 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let shares = |cpu: u32| {
-        let (file, text) = machine.of_cpu(SIBLINGS, cpu);
-        let siblings: CpuList = text?.parse().ok()?;
-        let others = siblings.intersection(&machine.housekeeping());
-        (!others.is_empty()).then_some((cpu, file, others))
-    };
-    let found: Vec<(u32, String, CpuList)> = machine.target.iter().filter_map(shares).collect();
+    let found: Vec<SharedCore> = machine.target.iter().filter_map(|cpu| shared_core(machine, cpu)).collect();
     if found.is_empty() {
         return Vec::new();
     }
-    let hit: CpuList = found.iter().map(|(cpu, _, _)| *cpu).collect();
-    let others = found.iter().fold(CpuList::default(), |sum, (_, _, others)| sum.union(others));
+    let hit: CpuList = found.iter().map(|shared| shared.cpu).collect();
+    let others = found.iter().fold(CpuList::default(), |sum, shared| sum.union(&shared.others));
     let finding = RULE
         .warning(match hit.len() {
             1 => format!("{} shares its core with {}, used for housekeeping", cpus(&hit), cpus(&others)),
             _ => format!("{} share cores with {}, used for housekeeping", cpus(&hit), cpus(&others)),
         })
         .on(&hit)
-        .seen(found.iter().filter_map(|(_, file, _)| machine.evidence(file)))
+        .seen(found.iter().filter_map(|shared| machine.evidence(&shared.file)))
         .so(
             "SMT siblings compete for the execution units and caches of their core: run times vary with the \
              load of the sibling.",
@@ -48,9 +42,23 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     )]
 }
 
-/// The CPUs in whole cores that stand for those that are judged: first the cores that are wholly judged, then those
-/// that hold a judged CPU, up to as many CPUs. No other core is taken: it may be slower, or of another cache or node.
-/// The boot CPU's core is left, and does the housekeeping.
+/// An isolated CPU, the file with its siblings, and the housekeeping CPUs among them.
+struct SharedCore {
+    cpu: u32,
+    file: String,
+    others: CpuList,
+}
+
+fn shared_core(machine: &Machine<'_>, cpu: u32) -> Option<SharedCore> {
+    let (file, text) = machine.of_cpu(SIBLINGS, cpu);
+    let siblings: CpuList = text?.parse().ok()?;
+    let others = siblings.intersection(&machine.housekeeping());
+    (!others.is_empty()).then_some(SharedCore { cpu, file, others })
+}
+
+/// The complete cores that can replace the judged CPUs: first the cores that are judged completely, then those that
+/// contain a judged CPU, up to the same number of CPUs. No other core is used: it may be slower, or belong to another
+/// cache or node. The boot CPU's core is left for housekeeping.
 fn whole_cores(machine: &Machine<'_>) -> Option<CpuList> {
     let mut cores: Vec<CpuList> = machine.target.iter().filter_map(|cpu| core(machine, cpu)).collect();
     cores.sort();
@@ -72,7 +80,7 @@ fn core(machine: &Machine<'_>, cpu: u32) -> Option<CpuList> {
     machine.of_cpu(SIBLINGS, cpu).1?.parse::<CpuList>().ok().map(|core| core.intersection(&machine.online))
 }
 
-/// The parameters with these CPUs for each use that the judged ones have now.
+/// The parameters with these CPUs for each present use of the judged ones.
 fn in_place(machine: &Machine<'_>, instead: &CpuList) -> Result<Composed, NoLine> {
     let now = machine.wanted();
     let moved = |cpus: &CpuList| {

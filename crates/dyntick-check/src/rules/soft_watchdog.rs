@@ -15,7 +15,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     if machine.text(SOFT_WATCHDOG) != Some("1") || hit.is_empty() {
         return Vec::new();
     }
-    // Two fifths of the threshold, `set_sample_period`.
+    // Two fifths of the threshold (`set_sample_period`).
     let period = machine.number(WATCHDOG_THRESH).unwrap_or(10) as f64 * 2.0 / 5.0;
     let finding = RULE
         .warning(format!("the soft-lockup watchdog runs on {}", cpus(&hit)))
@@ -32,11 +32,12 @@ pub(super) fn watched(machine: &Machine<'_>) -> CpuList {
     machine.cpus(WATCHDOG_CPUMASK).unwrap_or_default()
 }
 
-/// Keeps the watchdogs to the other CPUs.
+/// Confines the watchdogs to the other CPUs.
 pub(super) fn elsewhere(machine: &Machine<'_>) -> String {
     let rest = watched(machine).intersection(&machine.housekeeping());
-    match rest.is_empty() {
-        true => "sysctl -w kernel.watchdog=0".to_owned(),
-        false => format!("sysctl -w kernel.watchdog_cpumask={rest}"),
+    if rest.is_empty() {
+        "sysctl -w kernel.watchdog=0".to_owned()
+    } else {
+        format!("sysctl -w kernel.watchdog_cpumask={rest}")
     }
 }

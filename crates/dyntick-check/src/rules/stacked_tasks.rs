@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // A BPF scheduler places them as it likes; FIFO and RR tasks are pushed (`kernel/sched/rt.c: push_rt_task`).
+    // A BPF scheduler has its own placement; FIFO and RR tasks are pushed (`kernel/sched/rt.c: push_rt_task`).
     if super::starved_threads::by_bpf(machine) {
         return Vec::new();
     }
@@ -25,11 +25,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             groups.entry(own.to_string()).or_default().push(task);
         }
     }
-    groups.values().filter(|group| group.len() > 1).map(|group| told(machine, group)).collect()
+    groups.values().filter(|group| group.len() > 1).map(|group| judge(machine, group)).collect()
 }
 
-/// Tasks that may run on the same CPUs.
-fn told(machine: &Machine<'_>, group: &[&Task]) -> Finding {
+/// Reports tasks that may run on the same CPUs.
+fn judge(machine: &Machine<'_>, group: &[&Task]) -> Finding {
     let may = group[0].allowed.intersection(&machine.online);
     let waiting: Vec<&Task> = group.iter().copied().filter(|task| task.runnable).collect();
     let crowded = crowded(machine, &waiting, &may);
@@ -58,12 +58,11 @@ fn told(machine: &Machine<'_>, group: &[&Task]) -> Finding {
             "The scheduler does not spread tasks over isolated CPUs: each one stays on the CPU where it was \
              started or put, and those of one CPU share it while others idle.",
         );
-    let pin = match group.iter().any(|task| is_virtual_cpu(task)) {
-        true => {
-            "pin each virtual CPU to a CPU: virsh vcpupin DOMAIN VCPU CPU (<cputune> in its XML), or \
+    let pin = if group.iter().any(|task| is_virtual_cpu(task)) {
+        "pin each virtual CPU to a CPU: virsh vcpupin DOMAIN VCPU CPU (<cputune> in its XML), or \
              taskset -pc CPU TID where libvirt does not run the guest"
-        }
-        false => "pin each one to a CPU: taskset -pc CPU TID, or by the program's own setting",
+    } else {
+        "pin each one to a CPU: taskset -pc CPU TID, or by the program's own setting"
     };
     let has = |isolated: &CpuList| !isolated.intersection(&may).is_empty();
     let balance = match (has(&machine.cpusets.isolated), has(&machine.asked.domain)) {
@@ -82,7 +81,7 @@ fn told(machine: &Machine<'_>, group: &[&Task]) -> Finding {
     vec![pin.to_owned(), balance].into_iter().fold(finding, Finding::advice)
 }
 
-/// The CPUs on which runnable tasks of a group wait while another one of their CPUs has at least two fewer.
+/// The CPUs on which runnable tasks of a group wait while another of their CPUs has at least two fewer.
 fn crowded(machine: &Machine<'_>, waiting: &[&Task], may: &CpuList) -> CpuList {
     let load = |cpu: u32| {
         let here = |task: &&Task| !task.kernel && task.runnable && task.cpu == Some(cpu);
@@ -93,7 +92,7 @@ fn crowded(machine: &Machine<'_>, waiting: &[&Task], may: &CpuList) -> CpuList {
     may.iter().filter(full).collect()
 }
 
-/// A thread that runs a virtual CPU, as QEMU names it.
+/// Returns true for a thread that runs a virtual CPU, by QEMU's name for it.
 fn is_virtual_cpu(task: &Task) -> bool {
     task.name.starts_with("CPU ") && task.name.ends_with("/KVM")
 }

@@ -23,21 +23,21 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Threads of one CPU that others wait for; on PREEMPT_RT they compete by their priority.
+/// The per-CPU threads that others wait for; on PREEMPT_RT they compete by their priority.
 const NEEDED: &[&str] = &["rcuc/", "ktimers/", "ktimersoftd/", "ksoftirqd/"];
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    machine.target.iter().filter_map(|cpu| told(machine, cpu)).collect()
+    machine.target.iter().filter_map(|cpu| judge(machine, cpu)).collect()
 }
 
-fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
+fn judge(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     let only: CpuList = [cpu].into_iter().collect();
     let here = |task: &&Task| task.allowed == only || (task.runnable && task.cpu == Some(cpu));
     let spins = |task: &&Task| !task.kernel && task.is_realtime() && task.runnable;
     let task = machine.tasks.iter().filter(here).filter(spins).max_by_key(|task| task.priority)?;
     let is_rt = machine.is_rt();
     let needed = |other: &Task| is_rt && NEEDED.iter().any(|name| other.name.starts_with(name));
-    // Another one that is runnable waits already: a thread that is bound, or a program that nothing moves away.
+    // Another runnable task waits already: a bound thread, or a program that nothing moves away.
     let waits = |other: &Task| {
         let stuck = other.allowed == only || (!other.kernel && other.allowed.is_subset(&machine.isolated));
         other.runnable && stuck && other.is_fair()
@@ -47,17 +47,18 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
         ranks_below && ((other.kernel && other.allowed == only && needed(other)) || waits(other))
     };
     let below: Vec<&Task> = machine.tasks.iter().filter(here).filter(below).collect();
-    // Throttling and the fair server leave time to normal tasks only: real-time threads are stopped along.
+    // Throttling and the fair server leave time to normal tasks only: real-time threads are stopped too.
     let net = safety_net(machine, cpu);
     let lost = |other: &&&Task| other.is_realtime() || net.is_none();
     let lost: Vec<&Task> = below.iter().filter(lost).copied().collect();
     if lost.is_empty() {
         return None;
     }
-    // Nothing of the kernel needs ksoftirqd before a softirq is left to it.
-    let severity = match lost.iter().any(|other| other.is_realtime() || other.runnable) {
-        true => Severity::Warning,
-        false => Severity::Note,
+    // The kernel needs ksoftirqd only once a softirq is left to it.
+    let severity = if lost.iter().any(|other| other.is_realtime() || other.runnable) {
+        Severity::Warning
+    } else {
+        Severity::Note
     };
     let finding = RULE
         .naming(severity, |most| {
@@ -78,12 +79,12 @@ fn told(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
     Some(fixed(finding, machine, task, &lost))
 }
 
-/// What leaves normal tasks some time on a CPU beside a real-time task that never sleeps, as a sentence; none where
-/// nothing does.
+/// The mechanism that leaves normal tasks some time on a CPU with a real-time task that never sleeps, as a sentence;
+/// `None` if there is none.
 fn safety_net(machine: &Machine<'_>, cpu: u32) -> Option<&'static str> {
     if machine.since(6, 12) {
         let (_, runtime) = match by_bpf(machine) {
-            // Its tasks are not of the fair class, and got a server of their own in 7.0.
+            // Tasks of a BPF scheduler are not of the fair class, and have their own server since 7.0.
             true if !machine.since(7, 0) => return None,
             true => machine.of_cpu(EXT_SERVER, cpu),
             false => machine.of_cpu(FAIR_SERVER, cpu),
@@ -98,7 +99,7 @@ fn safety_net(machine: &Machine<'_>, cpu: u32) -> Option<&'static str> {
         .then_some(" RT throttling lets normal tasks run for a part of each second, but no real-time thread.")
 }
 
-/// If a BPF scheduler has all normal tasks.
+/// Returns true if a BPF scheduler has all normal tasks.
 pub(super) fn by_bpf(machine: &Machine<'_>) -> bool {
     machine.text(SCHED_EXT) == Some("enabled") && machine.text(SCHED_EXT_ALL) == Some("1")
 }
@@ -132,11 +133,12 @@ fn fixed(finding: Finding, machine: &Machine<'_>, task: &Task, lost: &[&Task]) -
         _ => finding,
     };
     let kernel = lost.iter().any(|other| other.kernel);
-    let rank =
-        match lost.iter().any(|other| other.kernel && other.is_realtime()) || (kernel && machine.is_rt()) {
-            true => ", or give these threads a higher one",
-            false => "",
-        };
+    let rank = if lost.iter().any(|other| other.kernel && other.is_realtime()) || (kernel && machine.is_rt())
+    {
+        ", or give these threads a higher one"
+    } else {
+        ""
+    };
     let finding = finding.advice(format!(
         "let the task sleep regularly, give it a lower priority (chrt -p){rank}, or run it as SCHED_OTHER (chrt -o \
          -p 0 {}): alone on an isolated CPU it needs no priority",

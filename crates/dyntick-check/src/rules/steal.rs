@@ -22,9 +22,10 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         |cpu: u32, ticks: u64| Evidence { file: STAT.to_owned(), value: format!("cpu{cpu} steal {ticks}") };
     let effect = "This kernel can keep its own work off a CPU, but not the host's: that takes vCPU threads \
                   that are pinned to isolated CPUs of the host.";
-    let finding = match hit.is_empty() {
-        true => RULE.note("this is a virtual machine: interruptions by the host are not visible here"),
-        false => RULE.warning(format!("steal time on {}: {seconds} s in total", cpus(&hit))),
+    let finding = if hit.is_empty() {
+        RULE.note("this is a virtual machine: interruptions by the host are not visible here")
+    } else {
+        RULE.warning(format!("steal time on {}: {seconds} s in total", cpus(&hit)))
     };
     let evidence = stolen.iter().filter(|(_, ticks)| *ticks > 0).map(|(cpu, ticks)| seen(*cpu, *ticks));
     let guest = Evidence { file: CPUINFO.to_owned(), value: "flags: hypervisor".to_owned() };
@@ -38,7 +39,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     ]
 }
 
-/// The eighth field, in hundredths of a second (USER_HZ).
+/// The steal time: the eighth field, in hundredths of a second (USER_HZ).
 fn steal(machine: &Machine<'_>, cpu: u32) -> Option<u64> {
     let prefix = format!("cpu{cpu} ");
     let line = machine.text(STAT)?.lines().find(|line| line.starts_with(&prefix))?;

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit =
         machine.of_target(&machine.isolated).difference(&machine.nohz_full).difference(&machine.asked.tick);
-    // The boot CPU keeps its tick anyhow.
+    // The boot CPU always keeps its tick.
     let hit = hit.difference(&CpuList::first(1));
     if hit.is_empty() || machine.has("NO_HZ_FULL") == Some(false) {
         return Vec::new();

@@ -11,12 +11,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // On other CPUs a busy CPU's timers stay anyhow: `get_nohz_timer_target`.
+    // On other CPUs a busy CPU keeps its timers anyway (`get_nohz_timer_target`).
     let hit = machine.of_target(&machine.nohz_full);
     if machine.text(TIMER_MIGRATION) != Some("0") || hit.is_empty() {
         return Vec::new();
     }
-    // 6.9 brought the hierarchy, which takes wheel timers from idle CPUs whatever this says.
+    // 6.9 introduced the hierarchy, which takes wheel timers from idle CPUs whatever the setting.
     let which = if machine.since(6, 9) { "hrtimers" } else { "hrtimers and timer-wheel timers" };
     let finding = RULE
         .note(format!("timers started on {} expire there", cpus(&hit)))

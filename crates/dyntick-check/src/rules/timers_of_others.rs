@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let hit = machine.of_target(&machine.isolated).difference(&machine.nohz_full);
-    // What is asked for has another rule that says why it is not in effect; but the boot CPU keeps its tick whatever
-    // is asked.
+    // Another rule explains why requested isolation is not in effect; but the boot CPU keeps its tick whatever the
+    // request.
     let boot_cpu = CpuList::first(1);
     let hit = hit.difference(&machine.asked.tick.difference(&boot_cpu));
     if hit.is_empty() || !machine.since(6, 9) || machine.since(6, 19) {

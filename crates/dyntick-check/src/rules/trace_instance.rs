@@ -12,10 +12,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let recording = machine.matching(TRACING_ON).filter(|(_, on)| *on == "1");
-    recording.filter_map(|(file, _)| told(machine, file)).collect()
+    recording.filter_map(|(file, _)| judge(machine, file)).collect()
 }
 
-fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
+fn judge(machine: &Machine<'_>, file: &str) -> Option<Finding> {
     let folder = file.strip_suffix("/tracing_on")?;
     let name = text::clean_line(folder.rsplit('/').next()?);
     // `0`: no event is enabled; `X`: some are.
@@ -27,11 +27,10 @@ fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
         return None;
     }
     let left = left_by(machine, &name);
-    let (severity, message) = match left {
-        true => {
-            (Severity::Warning, format!("the trace instance {name} of a killed dyntick is still recording"))
-        }
-        false => (Severity::Note, format!("the trace instance {name} is recording")),
+    let (severity, message) = if left {
+        (Severity::Warning, format!("the trace instance {name} of a killed dyntick is still recording"))
+    } else {
+        (Severity::Note, format!("the trace instance {name} is recording"))
     };
     let finding = RULE
         .finding(severity, message)
@@ -52,7 +51,7 @@ fn told(machine: &Machine<'_>, file: &str) -> Option<Finding> {
     })
 }
 
-/// Whether it is of a dyntick whose process is gone: `dyntick-PID-NUMBER`.
+/// Returns true if it belongs to a dyntick whose process is gone: `dyntick-PID-NUMBER`.
 fn left_by(machine: &Machine<'_>, name: &str) -> bool {
     let owner = name.strip_prefix("dyntick-").and_then(|rest| rest.split_once('-')?.0.parse::<u32>().ok());
     owner.is_some_and(|pid| machine.tasks.iter().all(|task| task.pid != pid))

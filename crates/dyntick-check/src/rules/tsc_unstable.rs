@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// From these lines of the kernel's log it follows; the first ones say why.
+/// The lines of the kernel's log that show it; the first ones give the reason.
 const LINES: &[&str] = &[
     "Marking TSC unstable",
     "Marking clocksource",
@@ -22,15 +22,17 @@ const LINES: &[&str] = &[
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let by_hand = machine.line.iter().find(|word| ["tsc=unstable", "notsc"].contains(word));
-    let told: Vec<&str> = LINES.iter().flat_map(|text| machine.logged(text)).collect();
-    // Other clocks are judged by the watchdog, too.
-    let told: Vec<&str> =
-        told.into_iter().filter(|line| line.contains("TSC") || line.contains("tsc") || late(line)).collect();
-    if by_hand.is_none() && told.is_empty() {
+    let logged: Vec<&str> = LINES.iter().flat_map(|text| machine.logged(text)).collect();
+    // The watchdog judges other clocks, too.
+    let logged: Vec<&str> = logged
+        .into_iter()
+        .filter(|line| line.contains("TSC") || line.contains("tsc") || late(line))
+        .collect();
+    if by_hand.is_none() && logged.is_empty() {
         return Vec::new();
     }
-    // sched/clock.c sets the dependency, and says so, only where the clock was trusted before: at run time.
-    let keeps_ticks = !machine.nohz_full.is_empty() && told.iter().any(|line| late(line));
+    // sched/clock.c sets the dependency, and logs it, only if the clock was trusted before: at run time.
+    let keeps_ticks = !machine.nohz_full.is_empty() && logged.iter().any(|line| late(line));
     let trusted = machine.line.iter().find(|word| TRUSTED.contains(word));
     let message = match by_hand {
         Some(word) => format!("'{word}' marks the TSC unstable"),
@@ -46,15 +48,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         Some(word) => format!("{message}, although '{word}' is on the line"),
         None => message,
     };
-    let (severity, effect) = match keeps_ticks {
-        true => (
+    let (severity, effect) = if keeps_ticks {
+        (
             Severity::Error,
             "sched_clock() became unstable after the boot, which sets the dependency CLOCK_UNSTABLE for all CPUs until \
              the next one. Time is read from a slower clocksource, with a system call.",
-        ),
-        false => (Severity::Warning, "Time is read from a slower clocksource, with a system call."),
+        )
+    } else {
+        (Severity::Warning, "Time is read from a slower clocksource, with a system call.")
     };
-    let log = told.iter().map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: (*line).to_owned() });
+    let log = logged.iter().map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: (*line).to_owned() });
     let finding = RULE
         .finding(severity, message)
         .on(&machine.nohz_full)
@@ -66,32 +69,34 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![match by_hand {
         Some(word) => finding.unboot(word),
         None => {
-            let finding = fixed(finding, machine, &told, trusted);
-            match keeps_ticks {
-                true => finding.advice(
+            let finding = fixed(finding, machine, &logged, trusted);
+            if keeps_ticks {
+                finding.advice(
                     "until then: boot with tsc=unstable, so that nothing trusts the counter first. Time is read as \
                      slowly as now, but ticks stop",
-                ),
-                false => finding,
+                )
+            } else {
+                finding
             }
         }
     }]
 }
 
-/// Parameters by which the TSC is not watched.
+/// The parameters that exempt the TSC from the watchdog.
 const TRUSTED: &[&str] = &["tsc=reliable", "tsc=nowatchdog"];
 
-/// If the kernel says so where the clock was trusted until then.
+/// Returns true if the kernel logs it although it trusted the clock until then.
 fn late(line: &str) -> bool {
     line.contains("TSC found unstable after boot") || line.contains("sched_clock: Marking unstable")
 }
 
-fn fixed(finding: Finding, machine: &Machine<'_>, told: &[&str], trusted: Option<&str>) -> Finding {
-    let has = |texts: &[&str]| told.iter().any(|line| texts.iter().any(|text| line.contains(text)));
+fn fixed(finding: Finding, machine: &Machine<'_>, logged: &[&str], trusted: Option<&str>) -> Finding {
+    let has = |texts: &[&str]| logged.iter().any(|line| texts.iter().any(|text| line.contains(text)));
     let early = trusted.is_some() && !machine.since(5, 4);
-    let finding = match early && has(&["clocksource watchdog", "'tsc-early'"]) {
-        true => finding.advice("before 5.4 the kernel watches the TSC while it boots, whatever tsc= says"),
-        false => finding,
+    let finding = if early && has(&["clocksource watchdog", "'tsc-early'"]) {
+        finding.advice("before 5.4 the kernel watches the TSC while it boots, whatever tsc= says")
+    } else {
+        finding
     };
     if machine.is_guest() || has(&["Hyper-V"]) {
         return finding.advice(

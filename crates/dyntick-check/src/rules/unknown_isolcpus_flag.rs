@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    let told = |(parameter, outcome): &(String, Outcome)| {
+    let judge = |(parameter, outcome): &(String, Outcome)| {
         let Outcome::SkippedFlag(word) = outcome else { return None };
         let finding = RULE
             .error(match word.as_str() {
@@ -28,5 +28,5 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
             composed.iter().flat_map(|composed| &composed.with).any(|word| word.starts_with("isolcpus="));
         Some(if says { finding.composed(composed) } else { finding.advice("boot with isolcpus=domain,LIST") })
     };
-    machine.asked.outcomes.iter().filter_map(told).collect()
+    machine.asked.outcomes.iter().filter_map(judge).collect()
 }

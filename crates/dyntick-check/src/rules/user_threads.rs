@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // On a CPU that is load balanced anybody may run; other rules say so.
+    // Any task may run on a load-balanced CPU; other rules report that.
     let quiet = machine.of_target(&machine.isolated);
     let strays = |task: &&crate::Task| {
         let here = !quiet.intersection(&task.allowed).is_empty();
@@ -45,16 +45,17 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     }]
 }
 
-/// A runtime of containers, which gives each one the CPUs that none has for itself.
+/// Finds a container runtime, which gives each container the CPUs that no other has exclusively.
 fn written_by(machine: &Machine<'_>) -> Option<Evidence> {
     const RUNTIMES: &[&str] = &["kubelet", "k3s-server", "k3s-agent", "k3s", "crio", "containerd", "dockerd"];
     let runs = RUNTIMES.iter().find_map(|name| machine.runs(name));
     let runs = runs.map(|task| Evidence { file: task.file.clone(), value: task.name.clone() });
-    let pod = || {
-        machine.matching(TASK_CGROUP).find_map(|(file, groups)| {
-            let line = groups.lines().find(|line| line.contains("/kubepods"))?;
-            Some(Evidence { file: file.to_owned(), value: line.to_owned() })
-        })
-    };
-    runs.or_else(pod)
+    runs.or_else(|| pod(machine))
+}
+
+fn pod(machine: &Machine<'_>) -> Option<Evidence> {
+    machine.matching(TASK_CGROUP).find_map(|(file, groups)| {
+        let line = groups.lines().find(|line| line.contains("/kubepods"))?;
+        Some(Evidence { file: file.to_owned(), value: line.to_owned() })
+    })
 }

@@ -10,13 +10,13 @@ pub(super) static RULE: Rule = Rule {
     find,
 };
 
-/// Longer intervals are not worth a word.
+/// The longest interval that is worth reporting, s.
 const OFTEN_S: i64 = 10;
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
-    // 6.5 taught the shepherd to pass by CPUs that are isolated at boot, 6.9 those of isolated partitions;
-    // until 7.0 those of nohz_full are among them (measured on 7.2.13). Before, the tick that is stopped
-    // hides the work from tickless CPUs (measured on 6.1.192).
+    // Since 6.5 the shepherd skips CPUs that are isolated at boot, since 6.9 those of isolated partitions. Until 7.0
+    // those of nohz_full are among them (measured on 7.2.13). Before 6.5, the stopped tick hides the work from
+    // tickless CPUs (measured on 6.1.192).
     let booted = machine.cpus(ISOLATED).unwrap_or_default();
     let spared = match (machine.kernel.major, machine.kernel.minor) {
         (7.., _) => machine.isolated.clone(),

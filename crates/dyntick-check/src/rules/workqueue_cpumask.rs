@@ -29,8 +29,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .so("A worker takes the CPU from the running task: writeback, crypto, filesystems and drivers queue such work.");
     let finding = moved(finding, machine, |_| format!("echo {} > {WORKQUEUE_CPUMASK}", rest.to_mask()));
     // ace3c5499e61.
-    vec![match machine.since(6, 6) && !rest.is_empty() {
-        true => finding.boot(format!("workqueue.unbound_cpus={rest}")),
-        false => finding,
+    vec![if machine.since(6, 6) && !rest.is_empty() {
+        finding.boot(format!("workqueue.unbound_cpus={rest}"))
+    } else {
+        finding
     }]
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A server with four CPUs, two of them isolated as it should be, on 6.12.
+//! A server on 6.12 with four CPUs, two of them properly isolated.
 
 use dyntick_check::{Content, Snapshot};
 use std::collections::BTreeMap;
@@ -66,13 +66,12 @@ const FILES: &[(&str, &str)] = &[
     ("/sys/kernel/mm/ksm/run", "0"),
 ];
 
-/// Its files by path.
+/// The files by path.
 pub fn files() -> BTreeMap<String, String> {
     FILES.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-/// Such files as a snapshot; `GOOD` stands for this machine's command line, `GOODCONFIG` for its
-/// configuration.
+/// Files as a snapshot; `GOOD` is replaced by this machine's command line, `GOODCONFIG` by its configuration.
 pub fn good(files: &BTreeMap<String, String>) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for (path, text) in files {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! As much of a POSIX shell's reading as the rules' commands need; all else it does not take.
+//! The part of a POSIX shell's lexer that the rules' commands need; it refuses everything else.
 
-/// What a shell makes of a line.
+/// A token of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
     /// A word, without its quotes.
@@ -10,9 +10,8 @@ pub enum Token {
     Operator(String),
 }
 
-/// The tokens of one line up to a comment. `$` followed by one letter or `!`, the variable of a loop or
-/// what was started last, stays as it is; none where anything else would be expanded, continued on another
-/// line or run in another way.
+/// The tokens of one line up to a comment. `$` followed by one letter or `!`, a loop variable or the last background
+/// process, is kept. `None` if anything else would be expanded, continued on another line or run differently.
 pub fn words(line: &str) -> Option<Vec<Token>> {
     let (mut tokens, mut word): (Vec<Token>, Option<String>) = (Vec::new(), None);
     let mut rest = line.chars().peekable();
@@ -23,7 +22,7 @@ pub fn words(line: &str) -> Option<Vec<Token>> {
                 loop {
                     match rest.next()? {
                         '\'' => break,
-                        // So that a quoted dollar is never taken for a variable.
+                        // A quoted dollar must never be taken for a variable.
                         '$' => word.push('\u{1}'),
                         c => word.push(c),
                     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One connection: a request is read, answered, and the connection closed. Nothing in here waits.
+//! One connection: the request is read and answered, then the connection is closed. Nothing here blocks.
 
 use super::request::{Request, request};
 use rustix::event::PollFlags;
@@ -11,39 +11,39 @@ use std::time::Instant;
 /// A connection.
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
-    /// When it ends, whatever it does.
+    /// The end of the connection in any case.
     pub(super) until: Instant,
     state: State,
 }
 
 enum State {
-    /// The request, as far as it has come.
+    /// The request so far.
     Reading(Vec<u8>),
-    /// The answer, and how much of it is written.
+    /// The answer, and the number of bytes written.
     Writing(Vec<u8>, usize),
-    /// All is written. What the client still sends is thrown away: to close before would take the answer from it.
+    /// All is written. The client's remaining data is discarded: closing before would lose the answer.
     Draining,
 }
 
-/// What follows.
+/// The next step of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// To wait until it can go on.
+    /// Wait until it is ready.
     Wait,
-    /// To close it.
+    /// Close it.
     Done,
-    /// There are no metrics any more.
+    /// There are no more metrics.
     End,
 }
 
 impl Connection {
-    /// One that was accepted.
+    /// Makes a connection from an accepted socket.
     pub(super) fn new(stream: TcpStream, until: Instant) -> Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self { stream, until, state: State::Reading(Vec::new()) })
     }
 
-    /// What it waits for.
+    /// The events that it waits for.
     pub(super) fn waits_for(&self) -> PollFlags {
         match self.state {
             State::Reading(_) | State::Draining => PollFlags::IN,
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// Goes on as far as that is possible now.
+    /// Makes as much progress as is possible without blocking.
     pub(super) fn advance(&mut self, metrics: &mut impl FnMut() -> Option<Arc<str>>) -> Step {
         self.go_on(metrics).unwrap_or_else(|error| match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::Interrupted => Step::Wait,
@@ -80,7 +80,7 @@ impl Connection {
                         self.state = State::Draining;
                     }
                 }
-                // Once at a time: others have their turn while a client sends without end.
+                // Reads once per call: others are served while a client sends without end.
                 State::Draining => {
                     let is_over = self.stream.read(&mut buffer)? == 0;
                     return Ok(if is_over { Step::Done } else { Step::Wait });
@@ -90,7 +90,7 @@ impl Connection {
     }
 }
 
-/// The answer to a request; none where there are no metrics any more.
+/// The answer to a request; `None` if there are no more metrics.
 fn answer(request: &Request, metrics: &mut impl FnMut() -> Option<Arc<str>>) -> Option<Vec<u8>> {
     const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     const PLAIN: &str = "text/plain; charset=utf-8";
@@ -105,7 +105,7 @@ fn answer(request: &Request, metrics: &mut impl FnMut() -> Option<Arc<str>>) -> 
 }
 
 fn response(status: &str, kind: &str, body: &str, with_body: bool) -> Vec<u8> {
-    // RFC 9110 has the methods in a refusal of one.
+    // RFC 9110 requires the allowed methods when one is refused.
     let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
     let length = body.len();
     let mut text = format!(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a client asks for, from the bytes that have come; pure.
+//! The request of a client, parsed from the bytes so far; pure.
 
 use httparse::{EMPTY_HEADER, Error, Status};
 
-/// A request has at most so many bytes: those of Prometheus have some 300.
+/// The limit of a request in bytes; Prometheus sends some 300.
 pub(super) const MOST_BYTES: usize = 8192;
-/// And so many headers.
+/// The limit of headers.
 const MOST_HEADERS: usize = 64;
 
 /// A request.
@@ -13,33 +13,33 @@ const MOST_HEADERS: usize = 64;
 pub enum Request {
     /// The metrics.
     Metrics {
-        /// Whether the client wants them, or only what would be said of them (HEAD).
+        /// True if the client wants the body; false for the headers only (HEAD).
         with_body: bool,
     },
-    /// The page that says where they are.
+    /// The page that links to the metrics.
     Index {
-        /// As with the metrics.
+        /// True if the client wants the body.
         with_body: bool,
     },
     /// Anything else.
     Refused(Refusal),
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no HTTP.
+    /// It is not HTTP.
     Malformed,
-    /// There is nothing at this path.
+    /// The path does not exist.
     NotFound,
-    /// Another method than GET and HEAD.
+    /// The method is neither GET nor HEAD.
     Method,
     /// It is too long, or has too many headers.
     TooLarge,
 }
 
 impl Refusal {
-    /// The status of HTTP (RFC 9110, RFC 6585).
+    /// The HTTP status (RFC 9110, RFC 6585).
     pub fn status(self) -> &'static str {
         match self {
             Refusal::Malformed => "400 Bad Request",
@@ -50,8 +50,8 @@ impl Refusal {
     }
 }
 
-/// The request that these bytes begin with; none while it is not complete. What comes after its headers is not looked
-/// at, nor what comes after the first 8 KiB.
+/// Parses the request at the beginning of these bytes; `None` while it is not complete. It ignores everything after the
+/// headers, and after the first 8 KiB.
 pub fn request(bytes: &[u8]) -> Option<Request> {
     let bytes = &bytes[..bytes.len().min(MOST_BYTES)];
     let mut headers = [EMPTY_HEADER; MOST_HEADERS];
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_for() {
+    fn requests_are_parsed() {
         let of = |text: &str| request(text.as_bytes());
         let metrics = |with_body| Some(Request::Metrics { with_body });
         assert_eq!(of("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"), metrics(true));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The server with real sockets, and clients that mean it no good.
+//! The server with real sockets and hostile clients.
 
 use super::*;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Serves in a thread, which ends with the test.
+/// Serves in a thread that ends with the test.
 fn serve(limits: Limits) -> SocketAddr {
     let server = Server::bind("127.0.0.1:0".parse().unwrap(), limits).unwrap();
     let address = server.address().unwrap();
@@ -16,7 +16,7 @@ fn serve(limits: Limits) -> SocketAddr {
     address
 }
 
-/// What a client sends, and what it gets until the server closes.
+/// Sends a text, and returns the answer up to the server's close.
 fn ask(address: SocketAddr, text: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(text.as_bytes()).unwrap();
@@ -28,7 +28,7 @@ fn ask(address: SocketAddr, text: &str) -> String {
 const GET: &str = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 #[test]
-fn a_scrape_is_answered() {
+fn scrape_is_answered() {
     let address = serve(Limits::default());
     let answer = ask(address, GET);
     let expected = "HTTP/1.1 200 OK\r\n\
@@ -43,9 +43,9 @@ fn a_scrape_is_answered() {
     assert!(ask(address, &format!("GET /{} HTTP/1.1\r\n", "a".repeat(9000))).starts_with("HTTP/1.1 431"));
 }
 
-/// A request that comes byte by byte is one all the same.
+/// A request that arrives byte by byte is parsed.
 #[test]
-fn a_request_in_pieces() {
+fn request_in_pieces_is_answered() {
     let mut stream = TcpStream::connect(serve(Limits::default())).unwrap();
     stream.set_nodelay(true).unwrap();
     GET.bytes().for_each(|byte| stream.write_all(&[byte]).unwrap());
@@ -54,9 +54,9 @@ fn a_request_in_pieces() {
     assert!(answer.ends_with("scrape 0\n"), "{answer}");
 }
 
-/// Clients that say nothing, and half of something, are more than may be connected; nobody waits for them.
+/// Silent and half-finished clients exceed the limit, and block no other.
 #[test]
-fn slow_clients_keep_nobody_out() {
+fn slow_clients_lock_out_no_other() {
     let patience = Duration::from_secs(3600);
     let address = serve(Limits { connections: 4, patience });
     let slow: Vec<TcpStream> = (0..20)
@@ -67,13 +67,13 @@ fn slow_clients_keep_nobody_out() {
         })
         .collect();
     assert!(ask(address, GET).ends_with("scrape 0\n"));
-    // The oldest gave way.
+    // The oldest was closed.
     assert!(matches!((&slow[0]).read(&mut [0; 8]), Ok(0) | Err(_)));
 }
 
-/// One that never comes to an end is closed.
+/// A request that never ends is closed.
 #[test]
-fn patience_has_an_end() {
+fn unfinished_request_times_out() {
     let address = serve(Limits { connections: 4, patience: Duration::from_millis(50) });
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(b"GET /met").unwrap();
@@ -81,9 +81,9 @@ fn patience_has_an_end() {
     assert!(ask(address, GET).ends_with("scrape 0\n"));
 }
 
-/// Who does not read its answer, or sends without end, is closed too, and others are answered meanwhile.
+/// A client that never reads its answer, or sends without end, is closed; others are answered meanwhile.
 #[test]
-fn endless_clients_end() {
+fn endless_clients_are_closed() {
     let patience = Duration::from_millis(500);
     let address = serve(Limits { connections: 4, patience });
     let endless = std::thread::spawn(move || {
@@ -97,11 +97,11 @@ fn endless_clients_end() {
 }
 
 #[test]
-fn it_ends_with_the_metrics() {
+fn server_ends_with_the_metrics() {
     let server = Server::bind("127.0.0.1:0".parse().unwrap(), Limits::default()).unwrap();
     let address = server.address().unwrap();
     let thread = std::thread::spawn(move || server.serve(|| None));
     assert_eq!(ask(address, GET), "");
     thread.join().unwrap();
-    assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(address).is_err(), "the port is still open");
 }

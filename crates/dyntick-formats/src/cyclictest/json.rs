@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The file of `--json` (rt-tests 2.x: `rt_write_json` and cyclictest's `write_stats`), with the same keys,
-//! those that end with a colon included, and the same lines.
+//! The file of `--json` (rt-tests 2.x: `rt_write_json` and cyclictest's `write_stats`), with the same keys, including
+//! those that end with a colon, and the same lines.
 
 use super::{Column, Unit};
 use std::io::{self, Write};
 
-/// The version of rt-tests whose file this is.
+/// The version of rt-tests with this file format.
 const VERSION: &str = "2.40";
 
-/// What is written.
+/// The content of the file.
 #[derive(Clone, Debug)]
 pub struct Json {
     /// The words of the command.
     pub command: Vec<String>,
-    /// When it began and ended, as `Sat, 21 Nov 2026 11:40:09 +0000`.
+    /// The start and the end, e.g. `Sat, 21 Nov 2026 11:40:09 +0000`.
     pub times: (String, String),
-    /// Where.
+    /// The machine of the run.
     pub machine: Machine,
     /// The unit of latencies.
     pub unit: Unit,
     /// The threads.
     pub threads: Vec<JsonThread>,
-    /// Keys of our own with their values, behind the others.
+    /// Keys of dyntick with their values, after the others.
     pub more: Vec<(String, serde_json::Value)>,
 }
 
-/// The machine, as uname(2) has it.
+/// The machine, as uname(2) reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Machine {
@@ -34,25 +34,25 @@ pub struct Machine {
     pub release: String,
     pub version: String,
     pub machine: String,
-    /// Whether the kernel is PREEMPT_RT (`/sys/kernel/realtime`).
+    /// True if the kernel is PREEMPT_RT (`/sys/kernel/realtime`).
     pub realtime: bool,
 }
 
 /// One thread.
 #[derive(Clone, Debug, Default)]
 pub struct JsonThread {
-    /// Its histogram, of which only what occurred is written, and its figures.
+    /// The histogram, of which only occurring latencies are written, and the figures.
     pub column: Column,
     /// The mean latency, not rounded.
     pub mean: f64,
-    /// Its CPU; -1 where it has none.
+    /// The thread's CPU, or -1.
     pub cpu: i64,
-    /// The memory node of that; -1 where the machine tells none.
+    /// The CPU's memory node, or -1 if the machine does not report it.
     pub node: i64,
 }
 
 impl Json {
-    /// Writes it.
+    /// Writes the file.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let Machine { sysname, nodename, release, version, machine, realtime } = &self.machine;
         writeln!(out, "{{\n  \"file_version\": 1,")?;
@@ -110,7 +110,7 @@ mod tests {
     use crate::cyclictest::Status;
 
     #[test]
-    fn as_rt_tests_writes_it() {
+    fn json_is_written_as_by_rt_tests() {
         let status = Status { cycles: 3, min: 24, max: 26, ..Status::default() };
         let full = Column {
             counts: [vec![0; 24], vec![1, 0, 2]].concat(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What cyclictest measured, of its text and of the file of `--json`, with the unit.
+//! The measurements of cyclictest, from its text or from the file of `--json`, with their unit.
 
 use super::{Thread, Unit, parse};
 use crate::Error;
@@ -14,16 +14,16 @@ const TOOL: &str = "cyclictest";
 /// The threads by their numbers, and the unit of their latencies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Of all latencies.
+    /// The unit of all latencies.
     pub unit: Unit,
     /// The threads.
     pub threads: BTreeMap<u32, Thread>,
-    /// Their mean latencies; the text has them cut to whole numbers.
+    /// The mean latencies; the text truncates them to whole numbers.
     pub means: BTreeMap<u32, f64>,
 }
 
-/// Of the text. Nothing in it says what the unit is, but with `--nsecs` the field of the last latency in a status line
-/// is eight columns wide and otherwise five (`print_stat`); a histogram alone is taken for us, cyclictest's default.
+/// Reads the text, which does not state the unit. With `--nsecs` the field of the last latency in a status line is
+/// eight columns wide, otherwise five (`print_stat`). A histogram alone is taken to be in µs, cyclictest's default.
 pub fn measured(text: &str) -> Result<Measured, Error> {
     let threads = parse(text)?;
     let means = threads.iter().map(|(number, thread)| (*number, thread.average as f64)).collect();
@@ -31,12 +31,13 @@ pub fn measured(text: &str) -> Result<Measured, Error> {
 }
 
 fn unit(text: &str) -> Unit {
-    let width = |line: &str| {
-        let (_, field) = line.split_once("Act:")?;
-        Some(field.split_once(" Avg:")?.0.len())
-    };
-    let nano = text.lines().filter_map(width).next_back().is_some_and(|width| width >= 8);
+    let nano = text.lines().filter_map(width_of_act).next_back().is_some_and(|width| width >= 8);
     if nano { Unit::Nano } else { Unit::Micro }
+}
+
+fn width_of_act(line: &str) -> Option<usize> {
+    let (_, field) = line.split_once("Act:")?;
+    Some(field.split_once(" Avg:")?.0.len())
 }
 
 #[derive(Deserialize)]
@@ -49,7 +50,8 @@ struct JsonThread {
     histogram: BTreeMap<String, u64>,
 }
 
-/// Of the file of `--json` (rt-tests 2.0 and later, and `dyntick latency`). What is in no bucket was longer than all.
+/// Reads the file of `--json` (rt-tests 2.0 and later, and `dyntick latency`). Samples in no bucket exceeded all of
+/// them.
 pub fn measured_in_json(text: &str) -> Result<Measured, Error> {
     let file = rt_tests::parse::<JsonThread>(TOOL, text)?;
     let unit = if file.nanoseconds { Unit::Nano } else { Unit::Micro };
@@ -84,7 +86,7 @@ pub(crate) fn metrics_of_json(text: &str, into: &mut Collector) -> Result<(), Er
 }
 
 impl Measured {
-    /// In ns. A thread that never woke up has no figure.
+    /// Adds the figures in ns. A thread that never woke up has none.
     fn put(&self, into: &mut Collector) -> Result<(), Error> {
         let scale = if self.unit == Unit::Nano { 1 } else { 1000 };
         for (number, thread) in self.threads.iter().filter(|(_, thread)| thread.cycles > 0) {
@@ -104,7 +106,7 @@ impl Measured {
 }
 
 impl Thread {
-    /// Its histogram, each latency times a scale.
+    /// The histogram, with each latency multiplied by a scale.
     fn samples(&self, scale: u64) -> Samples {
         let counts =
             self.histogram.iter().map(|(latency, count)| (latency.saturating_mul(scale), count)).collect();
@@ -118,14 +120,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_unit_is_in_the_width() {
+    fn column_width_shows_the_unit() {
         let micro = "T: 0 ( 4915) P: 0 I:1000 C:    200 Min:     33 Act:   65 Avg:   91 Max:    5486\n";
         let nano = "T: 0 ( 4915) P: 0 I:1000 C:    200 Min:  33914 Act:   65214 Avg:   91693 Max: 5486942\n";
         assert_eq!((unit(micro), unit(nano), unit("# Histogram\n")), (Unit::Micro, Unit::Nano, Unit::Micro));
     }
 
     #[test]
-    fn overflows_of_json_are_what_is_missing() {
+    fn json_overflows_are_the_missing_samples() {
         let file = |counts: &str| {
             format!(
                 "{{\"rt_test_version:\": \"2.40\", \"resolution_in_ns\": 0, \"thread\": {{\"0\": {{\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Status lines and histograms, letter by letter as rt-tests 2.4 prints them.
+//! Status lines and histograms, byte for byte as rt-tests 2.4 prints them.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// One of it in ns.
+    /// The length of one unit in ns.
     pub fn ns(self) -> u64 {
         match self {
             Unit::Micro => 1000,
@@ -24,30 +24,30 @@ impl Unit {
     }
 }
 
-/// The status line of a thread; latencies in the printed unit.
+/// The status line of a thread, with latencies in the printed unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// The unit, which decides the width of some columns.
     pub unit: Unit,
     /// The thread's number, from 0.
     pub number: usize,
-    /// The kernel's number of it; 0 before it runs.
+    /// The thread ID; 0 before it runs.
     pub tid: i32,
     /// Its real-time priority; 0 under another policy.
     pub priority: u32,
-    /// How often it wakes up, us.
+    /// The interval between wake-ups, µs.
     pub interval_us: u64,
-    /// How many times it woke up.
+    /// The number of wake-ups.
     pub cycles: u64,
-    /// The smallest latency; 1000000 where there is none yet.
+    /// The smallest latency; 1000000 if there is none yet.
     pub min: u64,
-    /// The last.
+    /// The last latency.
     pub act: u64,
     /// The mean, rounded down.
     pub average: u64,
     /// The largest.
     pub max: u64,
-    /// System management interrupts, where they are counted.
+    /// The number of system management interrupts, if counted.
     pub smi: Option<u64>,
 }
 
@@ -67,14 +67,14 @@ impl fmt::Display for Status {
     }
 }
 
-/// What the histogram has of one thread.
+/// The histogram's column of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Occurrences of each latency from 0 up to the histogram's limit, exclusive.
+    /// The number of occurrences of each latency from 0 to the histogram's limit, exclusive.
     pub counts: Vec<u64>,
-    /// Latencies at or above the limit.
+    /// The number of latencies at or above the limit.
     pub overflows: u64,
-    /// At which wake-ups, from 0, the first of those were.
+    /// The wake-ups, from 0, of the first latencies above the limit.
     pub overflow_cycles: Vec<u64>,
     /// The thread's other figures.
     pub status: Status,
@@ -85,14 +85,14 @@ pub struct Column {
 pub struct Columns {
     /// The threads in their order.
     pub threads: Vec<Column>,
-    /// Latencies are below this.
+    /// The upper limit of latencies, exclusive.
     pub limit: usize,
-    /// A last column with the sum of the others, where there are several (`--histofall`).
+    /// True for a last column with the sum of the others, if there are several (`--histofall`).
     pub sum: bool,
 }
 
 impl Columns {
-    /// Writes it with its foot and the empty line behind.
+    /// Writes the histogram with its foot and a final empty line.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "# Histogram")?;
         for latency in 0..self.limit {
@@ -158,13 +158,13 @@ mod tests {
     use crate::cyclictest::parse;
     use proptest::prelude::*;
 
-    /// As rt-tests 2.4 printed it.
+    /// The output of rt-tests 2.4.
     const REAL: &str = "T: 0 (20147) P:95 I:1000 C:     20 Min:     28 Act:   28 Avg:   39 Max:      51";
     const REAL_NS: &str =
         "T: 0 ( 1919) P:95 I:1000 C:      1 Min:  50313 Act:   50313 Avg:   50313 Max:   50313";
 
     #[test]
-    fn status_lines() {
+    fn status_lines_are_printed_as_by_rt_tests() {
         let status = Status {
             tid: 20147,
             priority: 95,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_histogram_with_its_sum() {
+    fn histogram_is_printed_with_its_sum() {
         let columns =
             Columns { threads: vec![column(vec![0, 5], 3), column(vec![1, 0], 0)], limit: 2, sum: true };
         let mut text = Vec::new();
@@ -208,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_histogram_is_read_back(
             counts in prop::collection::vec(prop::collection::vec(0u64..2_000_000, 5), 1..4),
             sum: bool,
             figures in prop::array::uniform5(0u64..99_999_999),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Puts metrics together within limits.
+//! A collector of metrics that enforces limits.
 
 use crate::Error;
 use crate::text::shortened;
@@ -7,30 +7,30 @@ use dyntick_model::Clock;
 use dyntick_stats::{Better, Metric, MetricName, Samples, Values};
 use std::collections::HashMap;
 
-/// The most metrics of one file.
+/// The largest number of metrics in one file.
 pub const MAX_METRICS: usize = 10_000;
 
-/// A unit, and which direction is better.
+/// A unit, and the better direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind<'a> {
-    /// As [`Metric::unit`].
+    /// The unit, as in [`Metric::unit`].
     pub unit: &'a str,
-    /// As [`Metric::better`].
+    /// The direction, as in [`Metric::better`].
     pub better: Better,
 }
 
 impl Kind<'_> {
     /// A latency or a duration, in ns.
     pub const TIME: Kind<'static> = Kind { unit: "ns", better: Better::Lower };
-    /// Work done per second.
+    /// The work done per second.
     pub const RATE: Kind<'static> = Kind { unit: "1/s", better: Better::Higher };
-    /// Bytes moved per second.
+    /// The bytes moved per second.
     pub const BANDWIDTH: Kind<'static> = Kind { unit: "B/s", better: Better::Higher };
-    /// How often something unwanted happened.
+    /// The number of unwanted events.
     pub const UNWANTED: Kind<'static> = Kind { unit: "", better: Better::Lower };
     /// A power.
     pub const POWER: Kind<'static> = Kind { unit: "W", better: Better::Lower };
-    /// A share of which nobody says which direction is better.
+    /// A share without a known better direction.
     pub const SHARE: Kind<'static> = Kind { unit: "%", better: Better::Unknown };
 }
 
@@ -44,12 +44,12 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Of a file of this tool.
+    /// Makes a collector for a file of this tool.
     pub fn new(tool: &'static str, clock: Clock) -> Self {
         Self { tool, clock, metrics: Vec::new(), places: HashMap::new() }
     }
 
-    /// A value; where the name has one already, the file holds several runs and this is the next.
+    /// Adds a value. If the name has one already, the file contains several runs and this is the next.
     pub fn value(&mut self, name: &str, kind: Kind, value: f64) -> Result<(), Error> {
         if !value.is_finite() {
             return Err(self.bad_name(name, "is not a finite number"));
@@ -62,7 +62,7 @@ impl Collector {
         Ok(())
     }
 
-    /// The samples of a run; nothing where there are none.
+    /// Adds the samples of a run, if there are any.
     pub fn samples(&mut self, name: &str, kind: Kind, samples: Samples) -> Result<(), Error> {
         if samples.counts.total() == 0 && samples.overflows == 0 {
             return Ok(());
@@ -75,7 +75,7 @@ impl Collector {
         Ok(())
     }
 
-    /// All of them; an error where there is none.
+    /// Returns all metrics; fails if there are none.
     pub fn finish(self) -> Result<Vec<(MetricName, Metric)>, Error> {
         if self.metrics.is_empty() { Err(Error::Nothing { tool: self.tool }) } else { Ok(self.metrics) }
     }
@@ -103,7 +103,7 @@ impl Collector {
     }
 }
 
-/// Some tools' files name the unit, in bytes.
+/// The longest unit in bytes: some tools' files name their own units.
 const LONGEST_UNIT: usize = 32;
 
 const NAMES: &str = "is longer than 200 bytes or has control characters: give the job or command a short \
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits() {
+    fn limits_are_enforced() {
         let mut collector = Collector::new("fio", Clock::Wall);
         for number in 0..MAX_METRICS {
             collector.value(&format!("fio/{number}"), Kind::RATE, 1.0).unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_numbers() {
+    fn invalid_names_and_numbers_are_refused() {
         let mut collector = Collector::new("fio", Clock::Wall);
         for name in ["a\u{1b}[2J", "", &"x".repeat(201)] {
             assert!(matches!(collector.value(name, Kind::TIME, 1.0), Err(Error::Name { .. })), "{name:?}");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Separated values: `[interval,][part,[how many,]]value,unit,event,[cgroup,]…`. Which of the first fields there are
-//! depends on perf's options, so the value's place is found by what follows it.
+//! The separated values: `[interval,][part,[how many,]]value,unit,event,[cgroup,]…`. perf's options decide which of the
+//! first fields exist, so the value is found by the fields after it.
 
 use super::{Count, TOOL};
 use crate::Error;
 use crate::text::number;
 
-/// perf takes any text as a separator; these are in use.
+/// The usual separators; perf accepts any text.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 pub fn is(text: &str) -> bool {
@@ -14,8 +14,8 @@ pub fn is(text: &str) -> bool {
     lines.next().is_some_and(|line| count(line).is_some())
 }
 
-/// Lines that are empty, remarks, the sums that `--summary` prints below intervals, and lines of derived figures only
-/// (`,,,,,,0.33,stalled cycles per insn`) say nothing new.
+/// Returns false for empty lines, remarks, the sums that `--summary` prints below intervals, and lines with only
+/// derived figures (`,,,,,,0.33,stalled cycles per insn`): they add nothing.
 fn is_data(line: &str) -> bool {
     let line = line.trim();
     let is_derived = || SEPARATORS.iter().any(|mark| line.contains(&mark.to_string().repeat(3)));
@@ -43,7 +43,7 @@ fn count(line: &str) -> Option<Count> {
     Some(Count { interval, part, event, value: number(value), unit: (*unit).to_owned() })
 }
 
-/// Whether a value, a unit and an event stand here.
+/// Returns true if the fields are a value, a unit and an event.
 fn is_count(fields: &[&str]) -> bool {
     let [value, unit, event, ..] = fields else { return false };
     let is_value = number(value).is_some() || value.starts_with("<not ");
@@ -52,10 +52,10 @@ fn is_count(fields: &[&str]) -> bool {
     is_value && is_unit && is_event
 }
 
-/// The most terms of an event.
+/// The largest number of terms in an event.
 const MAX_TERMS: usize = 32;
 
-/// The event, and what follows it. `cpu/event=0x3c,umask=0x1/` has the separator in it.
+/// The event, and the fields after it. `cpu/event=0x3c,umask=0x1/` contains the separator.
 fn event<'a>(fields: &'a [&'a str], separator: char) -> (String, &'a [&'a str]) {
     let is_whole =
         |terms: usize| fields[..terms].iter().map(|term| term.matches('/').count()).sum::<usize>() != 1;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places() {
+    fn value_is_found_in_each_layout() {
         let read =
             |line: &str| count(line).map(|count| (count.interval, count.part, count.event, count.value));
         let part = |name: &str| Some(name.to_owned());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         assert_eq!(parse("1,,cs,1,100.00,,\nhello\n").unwrap_err(), Error::line(TOOL, 1, "hello"));
         assert_eq!(parse("1,,cs,1,100.00,,\n,,,,,,0.33,stalled cycles per insn\n").unwrap().len(), 1);
         assert!(!is("a,b,c\n") && !is("1,2,3\n") && !is(""));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Lines of JSON (`-j`).
+//! The lines of JSON (`-j`).
 
 use super::{Count, TOOL};
 use crate::Error;
@@ -15,7 +15,7 @@ const MAX_LINE: usize = 64 << 10;
 struct Line {
     #[serde(default)]
     interval: Option<f64>,
-    /// A number as a text, for it may also be `<not counted>`.
+    /// A number as text, since it may also be `<not counted>`.
     #[serde(default)]
     counter_value: Option<String>,
     #[serde(default)]
@@ -26,7 +26,7 @@ struct Line {
     others: serde_json::Map<String, Value>,
 }
 
-/// The keys that say which part of the machine was counted, and what stands before a bare number.
+/// The keys that name the counted part of the machine, and the prefix for a bare number.
 const PARTS: [(&str, &str); 9] = [
     ("cpu", "CPU"),
     ("core", "C"),
@@ -39,17 +39,18 @@ const PARTS: [(&str, &str); 9] = [
     ("cgroup", ""),
 ];
 
-/// Lines that are no JSON are those of the program whose events were counted. A line without a count has a derived
-/// figure only.
+/// Reads the counts. Lines that are not JSON come from the measured program. A line without a count has only a derived
+/// figure.
 pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
-    let lines = text.lines().enumerate().filter(|(_, line)| line.contains("\"counter-value\""));
-    let read = |(index, line): (usize, &str)| {
+    let mut counts = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| line.contains("\"counter-value\"")) {
         if line.len() > MAX_LINE {
             return Err(Error::line(TOOL, index, line));
         }
-        count(line).map_err(|error| Error::json(TOOL, format_args!("line {}: {error}", index + 1)))
-    };
-    lines.map(read).collect()
+        let count = count(line);
+        counts.push(count.map_err(|error| Error::json(TOOL, format_args!("line {}: {error}", index + 1)))?);
+    }
+    Ok(counts)
 }
 
 fn count(line: &str) -> Result<Count, serde_json::Error> {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts() {
+    fn parts_of_the_machine_are_named() {
         let line = |part: &str| {
             format!("{{{part}\"counter-value\" : \"37.0\", \"unit\" : \"\", \"event\" : \"cs\"}}\n")
         };

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// A path as it was written, and its steps.
+/// A path as written, and its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     text: String,
@@ -12,14 +12,14 @@ pub struct Path {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
-    /// Of a name in an object, or of an index in a list.
+    /// To a name in an object, or an index in a list.
     To(String),
-    /// To all that an object or list has.
+    /// To all members of an object or list.
     All,
 }
 
 impl Path {
-    /// Of either form; the error says what is wrong.
+    /// Parses either form; the error names the fault.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let steps = match text.strip_prefix('/') {
             Some(pointer) => pointer.split('/').map(unescaped).collect::<Result<_, _>>()?,
@@ -28,18 +28,18 @@ impl Path {
         Ok(Self { text: text.to_owned(), steps })
     }
 
-    /// As it was written.
+    /// The path as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Gives each value that it leads to, until one is refused.
+    /// Passes each value that it leads to, until one is refused.
     pub fn find<E>(&self, value: &Value, take: &mut impl FnMut(&Value) -> Result<(), E>) -> Result<(), E> {
         follow(value, &self.steps, take)
     }
 }
 
-/// A step of a pointer: RFC 6901, section 4.
+/// Parses a step of a pointer: RFC 6901, section 4.
 fn unescaped(token: &str) -> Result<Step, &'static str> {
     let mut rest = token.split('~');
     let mut name = rest.next().unwrap_or("").to_owned();
@@ -55,7 +55,7 @@ fn unescaped(token: &str) -> Result<Step, &'static str> {
     Ok(Step::To(name))
 }
 
-/// `jobs.*.read.iops`, `$.jobs[0].read.iops`; nothing, or `$`, for the whole.
+/// Parses `jobs.*.read.iops`, `$.jobs[0].read.iops`; an empty path, or `$`, means the complete value.
 fn dotted(text: &str) -> Result<Vec<Step>, &'static str> {
     let text = text.strip_prefix('$').map_or(text, |rest| rest.strip_prefix('.').unwrap_or(rest));
     if text.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `rtla timerlat hist` and `rtla osnoise hist`: a row for each bucket, a column for each CPU and what was measured
-//! there, below them `over:`, `count:`, `min:`, `avg:`, `max:` (some versions without the colon).
+//! `rtla timerlat hist` and `rtla osnoise hist`: a row for each bucket, a column for each measurement on each CPU, and
+//! below them `over:`, `count:`, `min:`, `avg:`, `max:` (some versions without the colon).
 
 use super::{TOOL, is_empty, scale};
 use crate::Error;
@@ -12,7 +12,7 @@ use dyntick_stats::{Histogram, Samples};
 pub struct Column {
     /// `timerlat/cpu0/irq`, `timerlat/cpu0/thread`, `timerlat/cpu0/user` or `osnoise/cpu0/noise`.
     pub name: String,
-    /// Latencies, or the times that single noises took, in ns.
+    /// The latencies, or the durations of single noises, in ns.
     pub samples: Samples,
     /// The mean in ns, as rtla rounds it.
     pub average: Option<u64>,
@@ -22,8 +22,8 @@ pub fn is(text: &str) -> bool {
     ["# RTLA timerlat histogram", "# RTLA osnoise histogram"].iter().any(|mark| text.contains(mark))
 }
 
-/// The columns in their order. What follows the table, as the sums over all CPUs and the analysis of a threshold that
-/// was hit, is not read.
+/// Reads the columns in their order. The text after the table (the sums over all CPUs, the analysis of an exceeded
+/// threshold) is skipped.
 pub fn parse(text: &str) -> Result<Vec<Column>, Error> {
     let header = text.lines().filter(|line| line.starts_with('#'));
     let scale = header.map(scale).min().unwrap_or(1000);
@@ -42,7 +42,7 @@ fn is_end(line: &str) -> bool {
     line.trim().is_empty() || ["ALL", "rtla ", "##", "#"].iter().any(|mark| line.starts_with(mark))
 }
 
-/// `IRQ-000`, `Thr-000`, `Usr-000`, `CPU-000`.
+/// Translates `IRQ-000`, `Thr-000`, `Usr-000`, `CPU-000`.
 fn name(word: &str) -> Option<String> {
     let (kind, cpu) = word.split_once('-')?;
     let cpu: u32 = cpu.parse().ok()?;
@@ -55,7 +55,7 @@ fn name(word: &str) -> Option<String> {
     })
 }
 
-/// What stands below a column, in ns but for the count.
+/// The figures below a column, in ns except the count.
 #[derive(Clone, Copy, Default)]
 struct Foot {
     over: u64,
@@ -69,7 +69,7 @@ struct Table {
 }
 
 impl Table {
-    /// Takes a row; `None` where it is not understood.
+    /// Takes a row; `None` if it is not understood.
     fn line(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_ascii_whitespace();
         let label = words.next()?.trim_end_matches(':');
@@ -99,7 +99,7 @@ fn column(name: String, (counts, Foot { over, average, max }): (Histogram, Foot)
 }
 
 impl Column {
-    /// A CPU without samples says nothing.
+    /// Adds the metrics, unless the CPU has no samples.
     pub(super) fn put(&self, into: &mut Collector) -> Result<(), Error> {
         if is_empty(&self.samples) {
             return Ok(());
@@ -123,7 +123,7 @@ mod tests {
         "# RTLA timerlat histogram\n# Time unit is nanoseconds (ns)\nIndex   IRQ-000   Thr-003   Usr-003\n";
 
     #[test]
-    fn nanoseconds_dashes_and_the_sums() {
+    fn nanoseconds_dashes_and_sums_are_read() {
         let text = format!(
             "{HEAD}10  5 0 1\nover 1 0 0\ncount 6 0 1\nmin 10 - 10\navg: 11 - 10\nmax: 99 - 10\nALL:  IRQ  Thr  Usr\n"
         );
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         assert_eq!(parse(&format!("{HEAD}10 5 0\n")).unwrap_err(), Error::line(TOOL, 3, "10 5 0"));
         assert!(parse(&HEAD.replace("IRQ-000", "XYZ-000")).is_err());
         assert_eq!(parse("# RTLA osnoise histogram\n1 2\n").unwrap_err(), Error::Nothing { tool: TOOL });

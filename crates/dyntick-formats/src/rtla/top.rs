@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `rtla timerlat top` and `rtla osnoise top`: a row for each CPU, printed anew each second unless `-q` is given.
+//! `rtla timerlat top` and `rtla osnoise top`: a row for each CPU, printed again each second unless `-q` is given.
 
 use super::{TOOL, scale};
 use crate::Error;
@@ -10,22 +10,22 @@ use dyntick_stats::Better;
 /// One CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its number.
+    /// The CPU number.
     pub cpu: u32,
-    /// What was measured there.
+    /// The figures of the CPU.
     pub figures: Figures,
 }
 
-/// By the tracer.
+/// The figures of either tracer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figures {
-    /// Latencies of the timer's interrupt, of the thread, and where it was asked for of the return to user space.
+    /// The latencies of the timer's interrupt, of the thread, and of the return to user space if requested.
     Timerlat(Vec<Timer>),
-    /// Time that others took.
+    /// The time taken by noise.
     Osnoise(Noise),
 }
 
-/// Latencies in ns; none where there was no sample.
+/// The latencies in ns; `None` if there was no sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timer {
     /// The smallest.
@@ -36,7 +36,7 @@ pub struct Timer {
     pub max: Option<f64>,
 }
 
-/// The columns of osnoise by rtla's names for them; times in us.
+/// The columns of osnoise by rtla's names; times in µs.
 pub type Noise = Vec<(&'static str, f64)>;
 
 const TIMERLAT: &str = "CPU COUNT";
@@ -49,7 +49,7 @@ pub fn is(text: &str) -> bool {
     titled && text.lines().any(|line| line.starts_with(TIMERLAT) || line.starts_with(OSNOISE))
 }
 
-/// The rows of the last table.
+/// Reads the rows of the last table.
 pub fn parse(text: &str) -> Result<Vec<Row>, Error> {
     let lines: Vec<&str> = text.lines().collect();
     let head = lines.iter().rposition(|line| line.starts_with(TIMERLAT) || line.starts_with(OSNOISE));
@@ -69,7 +69,7 @@ pub fn parse(text: &str) -> Result<Vec<Row>, Error> {
     rows.filter(|(_, line)| !is_sum(line)).map(read).collect()
 }
 
-/// `  0 #2000      |        0         0         0         0 |        4         3         4         4`
+/// Parses `  0 #2000      |        0         0         0         0 |        4         3         4         4`.
 fn timer_row(line: &str, unit: f64) -> Option<Row> {
     let mut groups = line.split('|');
     let cpu = groups.next()?.split_ascii_whitespace().next()?.parse().ok()?;
@@ -77,7 +77,7 @@ fn timer_row(line: &str, unit: f64) -> Option<Row> {
     Some(Row { cpu, figures: Figures::Timerlat(figures) })
 }
 
-/// `cur min avg max`.
+/// Parses `cur min avg max`.
 fn timer(group: &str, unit: f64) -> Option<Timer> {
     let cell = |word: &str| if word == "-" { Some(None) } else { number(word).map(|time| Some(time * unit)) };
     let cells = group.split_ascii_whitespace().map(cell).collect::<Option<Vec<_>>>()?;
@@ -85,7 +85,7 @@ fn timer(group: &str, unit: f64) -> Option<Timer> {
     Some(Timer { min, average, max })
 }
 
-/// The names of osnoise's columns behind `CPU Period`; some consist of several words.
+/// The names of osnoise's columns after `CPU Period`; some have several words.
 const NOISE: [&str; 10] =
     ["Runtime", "Noise", "% CPU Aval", "Max Noise", "Max Single", "HW", "NMI", "IRQ", "Softirq", "Thread"];
 
@@ -99,7 +99,7 @@ fn columns(head: &str) -> Vec<&'static str> {
     found
 }
 
-/// `  1 #1           1000010         3503    99.64970 …`
+/// Parses `  1 #1           1000010         3503    99.64970 …`.
 fn noise_row(line: &str, columns: &[&'static str]) -> Option<Row> {
     let mut words = line.split_ascii_whitespace();
     let cpu = words.next()?.parse().ok()?;
@@ -128,7 +128,7 @@ impl Row {
         Ok(())
     }
 
-    /// Counts are given per second of runtime, for runs may have had different lengths.
+    /// Adds the metrics. Counts become rates per second of runtime, since runs may differ in length.
     fn put_noise(&self, noise: &Noise, into: &mut Collector) -> Result<(), Error> {
         let runtime = noise.iter().find(|(name, _)| *name == "Runtime").map_or(0.0, |(_, us)| us / 1e6);
         if runtime <= 0.0 {
@@ -154,14 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_several_words() {
+    fn column_names_may_have_several_words() {
         let head = "CPU Period       Runtime        Noise  % CPU Aval   Max Noise   Max Single          HW          NMI";
         assert_eq!(columns(head), NOISE[..7]);
         assert!(noise_row("  1 #1 1000 3", &columns(head)).is_none());
     }
 
     #[test]
-    fn the_last_table_counts() {
+    fn last_table_counts() {
         let table = |max: u32| {
             format!(
                 "      Timer Latency\n 0 00:00:01 | IRQ Timer Latency (us)\nCPU COUNT | cur min\n  2 #9 | 1 1 1 {max} | - - - -\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The lines of `--metrics` and `--metrics-brief`: `stress-ng: metrc: [4786] cpu  1666  2.00  …`; before version 0.14
-//! `info:` stands for `metrc:`.
+//! The lines of `--metrics` and `--metrics-brief`: `stress-ng: metrc: [4786] cpu  1666  2.00  …`. Versions before 0.14
+//! have `info:` instead of `metrc:`.
 
 use super::{Stressor, TOOL};
 use crate::Error;
@@ -24,7 +24,7 @@ pub fn is(text: &str) -> bool {
     text.lines().any(|line| said(line).is_some_and(is_head))
 }
 
-/// What stress-ng says in a line, without its name, the kind of line and its process.
+/// The text of stress-ng's line, without its name, the kind of line and the process.
 fn said(line: &str) -> Option<&str> {
     let (head, said) = line.trim_start().strip_prefix("stress-ng: ")?.split_once("] ")?;
     (head.contains("metrc:") || head.contains("info:")).then_some(said)
@@ -34,7 +34,7 @@ fn is_head(said: &str) -> bool {
     said.starts_with("stressor ") && said.contains("bogo ops")
 }
 
-/// The table's rows, and behind them the other metrics.
+/// Reads the table's rows, and after them the other metrics.
 pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
     let mut found: Vec<Stressor> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
                     places.insert(stressor.name.clone(), found.len());
                     found.push(stressor);
                 }
-                // Other lines of stress-ng's end the table; a row that is damaged is no such line.
+                // Other lines of stress-ng end the table; a damaged row does not.
                 None if line.contains("metrc:") => return Err(Error::line(TOOL, index, line)),
                 None => in_table = false,
             }
@@ -76,8 +76,9 @@ fn row(said: &str) -> Option<Stressor> {
     Some(Stressor { section: "metrics".into(), name, values })
 }
 
-/// `matrix  273371.77 add matrix ops per sec (geometic mean of 1 instances)`: of which stressor, and the figure named
-/// as in the YAML file. A mean over instances is the geometric or harmonic one here, and the arithmetic one there.
+/// Parses `matrix  273371.77 add matrix ops per sec (geometic mean of 1 instances)` to the stressor, and the figure
+/// with its name in the YAML file. The mean over instances is the geometric or harmonic one here, and the arithmetic
+/// one there.
 fn other(said: &str) -> Option<(&str, (String, f64))> {
     let (name, rest) = said.split_once(char::is_whitespace)?;
     let (value, words) = rest.trim_start().split_once(' ')?;
@@ -85,8 +86,8 @@ fn other(said: &str) -> Option<(&str, (String, f64))> {
     Some((name, (yamlified(mean.map_or(words, |(words, _)| words)), number(value)?)))
 }
 
-/// As `stress_description_yamlify` does: small letters and digits are kept, blanks become `-`, `%` becomes `percent`,
-/// all else goes, and 39 bytes are the most.
+/// Does the same as `stress_description_yamlify`: it keeps lower-case letters and digits, turns blanks into `-` and `%`
+/// into `percent`, removes everything else, and truncates to 39 bytes.
 fn yamlified(words: &str) -> String {
     let key: String =
         words.trim().to_ascii_lowercase().replace('-', "").replace('%', "percent").replace(' ', "-");
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_damaged_row() {
+    fn damaged_row_is_refused() {
         let head = "stress-ng: info:  [1] stressor       bogo ops real time  usr time\n";
         let error = parse(&format!("{head}stress-ng: metrc: [1] cpu 12 x\n")).unwrap_err();
         assert_eq!(error, Error::line(TOOL, 1, "stress-ng: metrc: [1] cpu 12 x"));

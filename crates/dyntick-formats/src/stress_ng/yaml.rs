@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The file of `--yaml`, line by line. It is not always YAML: a thermal zone's name that two zones have is a key
-//! twice, which a strict reader refuses.
+//! The file of `--yaml`, line by line. It is not always YAML: if two thermal zones share a name, it becomes a duplicate
+//! key, which a strict parser refuses.
 
 use super::{Stressor, TOOL};
 use crate::text::number;
 use crate::{Error, MAX_METRICS};
 
-/// Lines within a section by how far they are indented, as `stress-ng.c` prints them. What is indented further are
-/// the figures of single instances, whose sum or mean stands above.
+/// The indentation of lines within a section, as `stress-ng.c` prints them. Lines that are indented further have the
+/// figures of single instances, whose sum or mean is above.
 const ITEM: &str = "    - stressor: ";
 const VALUE: usize = 6;
-/// Each stressor has its section's name.
+/// The longest section name, in bytes: each stressor has a copy of it.
 const LONGEST_LINE: usize = 1000;
 
 pub fn is(text: &str) -> bool {
@@ -19,7 +19,7 @@ pub fn is(text: &str) -> bool {
     text.lines().any(is_section) && text.lines().any(is_own)
 }
 
-/// Each stressor of each section that lists them.
+/// Reads each stressor of each section that lists them.
 pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
     let mut found: Vec<Stressor> = Vec::new();
     let mut section = "";
@@ -41,7 +41,7 @@ pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
             in_item = false;
         } else if in_item && indent == VALUE {
             let (key, value) = line.split_once(':').ok_or_else(|| Error::line(TOOL, index, line))?;
-            // Lists, texts and figures of no run (nan) are no figures.
+            // Lists, texts and figures without a run (nan) are not figures.
             if let (Some(stressor), Some(value)) = (found.last_mut(), number(unquoted(value))) {
                 stressor.values.push((unquoted(key).to_owned(), value));
             }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_twice_and_instances() {
+    fn duplicate_keys_and_instances_are_read() {
         let text = "---\nmetrics:\n    - stressor: 'cpu'\n      bogo-ops: 2.5e3\n      rate: nan\n      instances:\n          \
             - instance: 0\n            bogo-ops: 5\n\nthermal-zones:\n    - stressor: cpu\n      acpitz:   27.80\n      \
             acpitz:   29.80\ntimes:\n      run-time: 2.0\n...\n";
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn refused() {
+    fn invalid_output_is_refused() {
         let error = parse("metrics:\n    - stressor: cpu\n      bogo\n").unwrap_err();
         assert_eq!(error, Error::line(TOOL, 2, "      bogo"));
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the parts of a page know of each other: where sections and claims are, and the colours of causes.
+//! The references between the parts of a page: the ids of sections and claims, and the colours of causes.
 
 use crate::palette::Colour;
 use crate::{Block, Document};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fewer sections than this need no list of contents.
+/// The number of sections from which on a page has a list of contents.
 const FEW: usize = 3;
 
 /// The ids of a document's parts.
 pub(super) struct Anchors<'a> {
-    /// By the number of the heading's block: its id and its text.
+    /// The id and the text of each heading, by the number of its block.
     headings: BTreeMap<usize, (String, &'a str)>,
-    /// Whether claims have sections of their own.
+    /// True if claims have their own sections.
     pub(super) has_verdicts: bool,
     /// The colours of the classes of all timelines.
     colours: BTreeMap<&'a str, Colour>,
@@ -40,7 +40,7 @@ impl<'a> Anchors<'a> {
         Self { headings, has_verdicts, colours }
     }
 
-    /// The id of the heading that is this block.
+    /// The id of the heading in this block.
     pub(super) fn heading(&self, block: usize) -> Option<&str> {
         self.headings.get(&block).map(|(id, _)| id.as_str())
     }
@@ -50,23 +50,23 @@ impl<'a> Anchors<'a> {
         self.headings.values().map(|(id, text)| (id.as_str(), *text))
     }
 
-    /// Whether the list of contents is before this block: the first heading, below the result.
+    /// Returns true if the list of contents is before this block: the first heading, below the result.
     pub(super) fn contents_before(&self, block: usize) -> bool {
         self.headings.len() >= FEW && self.headings.keys().next() == Some(&block)
     }
 
-    /// The colour by which timelines show a class.
+    /// The colour of a class in timelines.
     pub(super) fn colour(&self, class: &str) -> Option<Colour> {
         self.colours.get(class).copied()
     }
 }
 
-/// A text as an id: its letters and digits, other signs as hyphens.
+/// A text as an id: its letters and digits, with hyphens for other characters.
 fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let text: String = text.chars().take(60).map(plain).collect();
     let words: Vec<&str> = text.split('-').filter(|word| !word.is_empty()).collect();
-    // Ids of claims have another beginning, so none of theirs can be taken.
+    // Ids of claims have another prefix, so they cannot clash.
     format!("s-{}", words.join("-"))
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_plain_and_differ() {
+    fn ids_are_plain_and_unique() {
         let heading = |text: &str| Block::Heading(text.into());
         let blocks = vec![heading("What \"each\" option does"), heading("µs"), heading("ns"), heading("<>")];
         let document = Document { blocks, ..Document::default() };

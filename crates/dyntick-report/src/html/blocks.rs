@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sections, tables and pictures of a page.
+//! The sections, tables and pictures of a page.
 
 use super::anchors::Anchors;
 use super::{claims, copy, findings};
@@ -9,7 +9,7 @@ use crate::words::{console_line, message};
 use crate::{Align, Block, Cell, Column, Failure, Table, flame, plot_svg, timeline_svg};
 use maud::{Markup, html};
 
-/// The block that has this number in its document.
+/// The block with this number in its document.
 pub(super) fn block(block: &Block, anchors: &Anchors<'_>, number: usize) -> Markup {
     match block {
         Block::Heading(text) => html! { h2 id=[anchors.heading(number)] { (text) } },
@@ -20,7 +20,7 @@ pub(super) fn block(block: &Block, anchors: &Anchors<'_>, number: usize) -> Mark
         Block::Details(summary, blocks) => html! {
             details {
                 summary { (summary) }
-                // Headings within details have no place in the contents.
+                // Headings within details are not in the list of contents.
                 @for inner in blocks { (self::block(inner, anchors, usize::MAX)) }
             }
         },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Claims on a page: in short at its top, and each with the figures that decided.
+//! The claims of a page: a summary at its top, and each claim with the figures that decided it.
 
 use crate::{Ruling, Verdict, score};
 use maud::{Markup, html};
 
-/// How many claims have which ruling, and each claim with its mark.
+/// The number of claims with each ruling, and each claim with its mark.
 pub(super) fn scores(verdicts: &[Verdict], linked: bool) -> Markup {
     html! {
         section.scores {
@@ -40,7 +40,7 @@ fn bar(verdicts: &[Verdict]) -> Markup {
     }
 }
 
-/// A mark where all variants agree, else one for each.
+/// One mark if all variants agree, else one for each.
 fn marks(verdict: &Verdict) -> Markup {
     let all: Vec<(String, Ruling)> = match verdict.only_ruling() {
         Some(ruling) => vec![(String::new(), ruling)],
@@ -58,7 +58,7 @@ fn marks(verdict: &Verdict) -> Markup {
     }
 }
 
-/// A claim with all that is known of it.
+/// A claim in full.
 pub(super) fn verdict(verdict: &Verdict, number: usize) -> Markup {
     html! {
         section.card id=(id(number)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Causes with their fixes on a page.
+//! The causes of a page, with their fixes.
 
 use super::anchors::Anchors;
 use super::copy;
@@ -40,7 +40,7 @@ pub(super) fn finding(finding: &Finding, anchors: &Anchors<'_>) -> Markup {
     }
 }
 
-/// What is typed as code, with a button that copies it; what is done as words.
+/// A fix: commands as code with a button that copies them, advice as text.
 fn fix(fix: &Fix) -> Markup {
     match fix {
         Fix::Boot(parameters) => html! { "boot with " code { (parameters) } (copy(parameters)) },

@@ -4,7 +4,7 @@ use crate::{Block, Column, Failure, Finding, Origin, Ruling, Table, Verdict, row
 use dyntick_model::Fix;
 use sha2::{Digest, Sha256};
 
-/// A page without its own script, whose words are ours.
+/// A page without its own script, as text.
 fn texts(document: &Document) -> String {
     html(document).replace(SCRIPT, "")
 }
@@ -47,7 +47,7 @@ fn hostile_texts_stay_texts() {
 }
 
 #[test]
-fn control_characters_do_not_come_through() {
+fn control_characters_are_removed() {
     let evil = "a\u{1b}]0;x\u{7}\u{9b}\u{7f}\u{202e}b";
     let failure = Failure { name: evil.into(), reason: evil.into(), console: vec![evil.into()] };
     let blocks = vec![Block::Failures(vec![failure]), Block::Paragraph(evil.into())];
@@ -57,7 +57,7 @@ fn control_characters_do_not_come_through() {
 }
 
 #[test]
-fn loads_nothing() {
+fn page_loads_nothing() {
     let page = html(&Document::default()).replace("http://www.w3.org/2000/svg", "");
     for word in ["http://", "https://", "src=", "@import", "url(", "import(", "fetch("] {
         assert!(!page.contains(word), "{word}");
@@ -65,8 +65,8 @@ fn loads_nothing() {
 }
 
 #[test]
-fn the_policy_allows_this_script_and_no_other() {
-    // What is between the tags, as the browser gets it.
+fn policy_allows_only_this_script() {
+    // The content between the tags, as the browser gets it.
     assert_eq!(clean(SCRIPT), SCRIPT, "a script with a tab would come out as another one");
     let hash = base64(&Sha256::digest(SCRIPT));
     assert!(POLICY.contains(&format!("'sha256-{hash}'")), "after a change of page.js: sha256-{hash}");
@@ -77,9 +77,8 @@ fn base64(bytes: &[u8]) -> String {
     let group = |three: &[u8]| {
         let bits =
             three.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        let sign = |at: usize| match at <= three.len() {
-            true => char::from(SIGNS[(bits >> (18 - 6 * at) & 63) as usize]),
-            false => '=',
+        let sign = |at: usize| {
+            if at <= three.len() { char::from(SIGNS[(bits >> (18 - 6 * at) & 63) as usize]) } else { '=' }
         };
         (0..4).map(sign).collect::<String>()
     };
@@ -87,7 +86,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_claim_is_marked_and_linked() {
+fn claim_is_marked_and_linked() {
     let verdict = |ruling| Verdict {
         claim: "It ticks.".into(),
         rulings: vec![(String::new(), ruling)],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Timelines and plots as rows of signs.
+//! Timelines and plots as rows of characters.
 
 use super::text::wrap;
 use super::{Page, line_of};
@@ -61,7 +61,7 @@ impl Page {
         );
     }
 
-    /// A name with a row of signs, beside or below it.
+    /// Prints a name and its row of characters, on one line or two.
     fn row(&mut self, rows: &Rows, name: &str, signs: &str) {
         match rows.names {
             Some(width) => self.line(&format!("{name}{}  {signs}", " ".repeat(width - name.width()))),
@@ -84,11 +84,11 @@ impl Page {
     }
 }
 
-/// Where names and rows of signs stand.
+/// The layout of names and rows of characters.
 struct Rows {
-    /// How wide the names are; None where they stand above their rows.
+    /// The width of the names; `None` if they are above their rows.
     names: Option<usize>,
-    /// How many signs a row has.
+    /// The number of characters in a row.
     cells: usize,
 }
 

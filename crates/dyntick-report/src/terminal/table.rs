@@ -7,14 +7,14 @@ use crate::{Align, Cell, Column, Table};
 use unicode_width::UnicodeWidthStr;
 
 const BETWEEN: usize = 2;
-/// A text that is narrower is a tower of words: before that, columns that can be spared are left out.
+/// The width below which a column of texts is hard to read: optional columns are left out first.
 const COMFORTABLE: usize = 24;
-/// No column of texts is made narrower than this, nor than its longest word.
+/// The smallest width of a column of texts; no column is narrower than its longest word either.
 const NARROWEST: usize = 12;
 
-/// The lines of a table without caption and notes, with the header's lines counted. Where the columns
-/// do not fit beside each other, those that can be spared are left out, then texts are made narrow; where
-/// that is not enough, each row becomes a block of `header  value` lines.
+/// The lines of a table without caption and notes, and the number of header lines. If the columns do not fit next to
+/// each other, optional ones are left out, then texts are narrowed. If that is not enough, each row becomes a block of
+/// `header  value` lines.
 pub(super) fn lines(table: &Table, width: usize) -> (Vec<String>, usize) {
     for narrowest in [COMFORTABLE, NARROWEST] {
         let mut fitting = table.clone();
@@ -33,18 +33,18 @@ pub(super) fn lines(table: &Table, width: usize) -> (Vec<String>, usize) {
     (Grid::of(table).below(width), 0)
 }
 
-/// The column that is to be left out first; none where all are needed.
+/// The column to leave out first; `None` if all are needed.
 fn first_to_go(columns: &[Column]) -> Option<usize> {
     (0..columns.len()).filter(|n| columns[*n].spare > 0).max_by_key(|n| columns[*n].spare)
 }
 
-/// Whether the columns stand beside each other in `width`, no column of texts narrower than it must be
-/// or, where its texts are longer, than `narrowest`.
+/// Returns true if the columns fit into `width` next to each other, with no column of texts narrower than necessary or,
+/// if its texts are longer, than `narrowest`.
 pub(crate) fn fits(table: &Table, width: usize, narrowest: usize) -> bool {
     Grid::of(table).widths(width, narrowest).is_some()
 }
 
-/// A table's texts, ready to print.
+/// The texts of a table, ready to print.
 struct Grid<'a> {
     table: &'a Table,
     headers: Vec<String>,
@@ -65,8 +65,8 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// How wide each column is: as wide as its cells, and where that is too much the widest columns of
-    /// texts give way, for a number must not be broken. None where they cannot give enough.
+    /// The width of each column: that of its cells. If the sum is too large, the widest columns of texts are narrowed,
+    /// since a number must not be broken. `None` if that is not enough.
     fn widths(&self, width: usize, narrowest: usize) -> Option<Vec<usize>> {
         let columns = self.table.columns.len();
         let cells = |number: usize| self.rows.iter().map(move |row| row[number].width()).max().unwrap_or(0);
@@ -91,7 +91,7 @@ impl<'a> Grid<'a> {
         Some(widths)
     }
 
-    /// Gives room that is left to headers, that they need not be broken.
+    /// Distributes the remaining room to headers, to avoid breaking them.
     fn spread(&self, widths: &mut [usize], room: usize) {
         for number in 0..widths.len() {
             let left = room - widths.iter().sum::<usize>();

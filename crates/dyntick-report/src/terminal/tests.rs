@@ -13,7 +13,7 @@ fn table(cells: Vec<Cell>) -> Table {
 }
 
 #[test]
-fn a_wide_cell_wraps_and_numbers_stay_aligned() {
+fn wide_cell_wraps_and_numbers_stay_aligned() {
     let long = "a second runnable task on the same CPU keeps the tick".to_owned();
     let mut table = table(vec!["second-task".into(), Cell::Rate(250.0), long.into()]);
     table.rows.push(vec!["nohz-full".into(), Cell::Rate(1.0), "the fair server".into()]);
@@ -21,13 +21,13 @@ fn a_wide_cell_wraps_and_numbers_stay_aligned() {
 }
 
 #[test]
-fn a_table_too_wide_for_the_terminal_is_printed_row_by_row() {
+fn table_too_wide_for_the_terminal_is_printed_row_by_row() {
     let table = table(vec!["second-task".into(), Cell::Rate(250.0), "a second runnable task".into()]);
     insta::assert_snapshot!(terminal(&with(Block::Table(table)), 26, false));
 }
 
 #[test]
-fn a_verdict_for_two_kernels() {
+fn verdict_shows_both_kernels() {
     let verdict = Verdict {
         claim: "An RCU callback on the CPU ends adaptive mode.".into(),
         rulings: vec![("6.1".into(), Ruling::Reproduced), ("6.12".into(), Ruling::NotReproduced)],
@@ -39,7 +39,7 @@ fn a_verdict_for_two_kernels() {
 }
 
 #[test]
-fn a_cause_with_its_fix() {
+fn cause_is_shown_with_its_fix() {
     let finding = Finding {
         title: "Memory statistics were folded into the global counters".into(),
         occurrence: "nohz-full, 6.1: 10 ticks".into(),
@@ -71,12 +71,12 @@ fn timeline() -> Timeline {
 }
 
 #[test]
-fn a_timeline_is_a_row_for_each_lane() {
+fn timeline_has_a_row_for_each_lane() {
     insta::assert_snapshot!(terminal(&with(Block::Timeline(timeline())), 60, false));
 }
 
 #[test]
-fn colours_only_where_asked() {
+fn colours_are_used_only_on_request() {
     let document = with(Block::Timeline(timeline()));
     assert!(!terminal(&document, 60, false).contains('\x1b'));
     let coloured = terminal(&document, 60, true);
@@ -84,7 +84,7 @@ fn colours_only_where_asked() {
 }
 
 #[test]
-fn a_histogram_is_a_row_for_each_series() {
+fn histogram_has_a_row_for_each_series() {
     let bins = |factor: f64| (0..20).map(|n| (f64::from(n), factor * f64::from(20 - n))).collect();
     let plot = Plot {
         caption: "Wake-up latency".into(),
@@ -100,14 +100,14 @@ fn a_histogram_is_a_row_for_each_series() {
 }
 
 #[test]
-fn a_console_cannot_steer_the_terminal() {
+fn console_text_cannot_control_the_terminal() {
     let failure =
         Failure { name: "case".into(), reason: "panic".into(), console: vec!["\x1b[2Joops\tat\r1".into()] };
     insta::assert_snapshot!(terminal(&with(Block::Failures(vec![failure])), 60, false));
 }
 
 #[test]
-fn a_command_is_one_line() {
+fn command_is_one_line() {
     let command = format!("echo 0 > /sys/kernel/debug/{}", "server/".repeat(10));
     let fixes = vec![(Fix::Command(command.clone()), "Turns it off.".into())];
     let document = with(Block::Findings(vec![Finding { title: "T".into(), fixes, ..Finding::default() }]));
@@ -117,7 +117,7 @@ fn a_command_is_one_line() {
 }
 
 #[test]
-fn columns_that_can_be_spared_go_before_rows_become_blocks() {
+fn optional_columns_are_left_out_before_rows_become_blocks() {
     let columns = vec![
         Column::figure("count", ""),
         Column::figure("median", "").spare(1),
@@ -138,7 +138,7 @@ fn columns_that_can_be_spared_go_before_rows_become_blocks() {
 }
 
 #[test]
-fn no_word_is_broken_while_it_fits() {
+fn words_that_fit_are_not_broken() {
     let cells =
         ["debian:6.12+no-hz-full+cputime-tick", "6.12.94+deb12-amd64", "by apt", "cputime-tick no-hz-full"];
     let columns = vec![Column::text("a"), Column::text("b"), Column::text("c"), Column::text("d")];
@@ -157,7 +157,7 @@ fn any_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn never_wider_than_asked(
+    fn lines_are_never_too_wide(
         texts in prop::collection::vec(any_text(), 12),
         columns in 1usize..12,
         width in 20usize..120,
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_of_a_cell_is_lost(cells in prop::collection::vec("[a-z]{1,9}( [a-z]{1,9}){0,8}", 3), width in 20usize..100) {
+    fn wrapping_loses_no_word(cells in prop::collection::vec("[a-z]{1,9}( [a-z]{1,9}){0,8}", 3), width in 20usize..100) {
         let text = terminal(&with(Block::Table(table(cells.iter().cloned().map(Cell::from).collect()))), width, false);
         for word in cells.iter().flat_map(|cell| cell.split(' ')) {
             prop_assert!(text.contains(word), "{word} is missing in {text}");

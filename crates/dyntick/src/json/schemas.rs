@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The schemas in `docs/src/schemas/` and the table of `docs/src/json.md` say what the types say.
+//! A test that the schemas in `docs/src/schemas/` and the table of `docs/src/json.md` match the types.
 //!
-//! `INSTA_UPDATE=always cargo test -p dyntick --bin dyntick schemas` writes them anew.
+//! `INSTA_UPDATE=always cargo test -p dyntick --bin dyntick schemas` generates them.
 
 use super::{Format, Printed, all_schemas};
 use schemars::generate::SchemaSettings;
@@ -13,7 +13,7 @@ use std::path::Path;
 const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src");
 const BEGIN: &str = "| verb | format | version | further keys |\n";
 
-/// The schema of what a verb prints: that of its type, with the two keys that come first.
+/// The schema of a verb's output: that of its type, after the two keys that come first.
 pub fn of<T: Printed + JsonSchema>() -> Schema {
     let Format { name, version, .. } = T::FORMAT;
     let mut schema = of_other_tool::<T>(name);
@@ -25,7 +25,7 @@ pub fn of<T: Printed + JsonSchema>() -> Schema {
     schema
 }
 
-/// The schema of a type alone.
+/// The schema of a type without these keys.
 pub fn of_other_tool<T: JsonSchema>(name: &str) -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
@@ -34,7 +34,7 @@ pub fn of_other_tool<T: JsonSchema>(name: &str) -> Schema {
     schema
 }
 
-/// Descriptions are comments of the code: without its links and line breaks.
+/// Removes links and line breaks from descriptions, which are comments of the code.
 fn plain(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
@@ -42,7 +42,7 @@ fn plain(schema: &mut Schema) {
     }
 }
 
-/// Compares a generated file with what is kept, or writes it anew.
+/// Compares a generated file with the stored one, or writes it.
 fn assert_kept(path: &Path, right: &str) {
     if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
         std::fs::write(path, right).unwrap();
@@ -50,13 +50,13 @@ fn assert_kept(path: &Path, right: &str) {
     let kept = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         kept == right,
-        "{} is not what the types say; write it anew with INSTA_UPDATE=always",
+        "{} does not match the types; generate it with INSTA_UPDATE=always",
         path.display()
     );
 }
 
 #[test]
-fn schemas_are_those_of_the_types() {
+fn schemas_match_the_types() {
     for (format, schema) in all_schemas() {
         let path = Path::new(BOOK).join(format!("schemas/{}.json", format.name));
         assert_kept(&path, &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
@@ -64,7 +64,7 @@ fn schemas_are_those_of_the_types() {
 }
 
 #[test]
-fn no_schema_is_left_over() {
+fn each_schema_has_a_format() {
     let kept = std::fs::read_dir(Path::new(BOOK).join("schemas")).unwrap();
     let formats = all_schemas();
     let names = formats
@@ -90,7 +90,7 @@ fn row((format, schema): &(Format, Schema)) -> String {
 }
 
 #[test]
-fn the_table_of_the_book_is_that_of_the_formats() {
+fn table_of_the_book_lists_the_formats() {
     let path = Path::new(BOOK).join("json.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the table of formats begins");

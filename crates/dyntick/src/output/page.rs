@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The one way to a page: how wide it is and whether it has colours, for every verb.
+//! The layout of pages: width and colours, for every verb.
 
 use super::{colours, colours_aside, columns, columns_aside, rendered};
 use anyhow::Result;
 use dyntick_report::{Document, terminal};
 
-/// As wide as a log can take, where there is no terminal.
+/// The width of a log, if there is no terminal.
 const LOG: usize = 100;
-/// Narrower terminals wrap by themselves; wider ones have lines that nobody reads to their ends.
+/// The smallest width; narrower terminals wrap by themselves.
 const NARROWEST: usize = 40;
 const WIDEST: usize = 140;
 
-/// What a text is laid out for.
+/// The layout of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sheet {
-    /// Columns.
+    /// The number of columns.
     pub width: usize,
-    /// Whether it shows colours.
+    /// True for colours.
     pub colour: bool,
 }
 
 impl Sheet {
-    /// For standard output.
+    /// The layout for standard output.
     pub fn output() -> Self {
         Self { width: width(columns()), colour: colours() }
     }
 
-    /// For standard error.
+    /// The layout for standard error.
     pub fn aside() -> Self {
         Self { width: width(columns_aside()), colour: colours_aside() }
     }
 
-    /// For a file: plain.
+    /// The layout for a file: without colours.
     pub fn file() -> Self {
         Self { width: width(None), colour: false }
     }
 
-    /// A document laid out for it.
+    /// Lays out a document.
     pub fn text(self, document: &Document) -> String {
         terminal(document, self.width, self.colour)
     }
 }
 
-/// Prints a document in lines that begin with `#`, which those who read the rest of the output skip.
+/// Prints a document in lines that begin with `#`, which readers of the remaining output skip.
 pub fn comments(document: &Document) -> Result<()> {
     rendered(commented(Sheet::output(), document))
 }
@@ -59,7 +59,7 @@ pub fn page(document: &Document) -> Result<()> {
     rendered(Sheet::output().text(document))
 }
 
-/// What the user asks for by COLUMNS, as with other tools; else a terminal's columns within reason, else a log's.
+/// The width that the user sets by COLUMNS, as with other tools; else the terminal's within limits, else a log's.
 fn width(terminal: Option<usize>) -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     chosen(asked, terminal)
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_chooses_then_the_terminal() {
+    fn user_decides_the_width_before_the_terminal() {
         assert_eq!(chosen(Some(72), Some(120)), 72);
         assert_eq!(chosen(Some(200), None), 200);
         assert_eq!(chosen(None, Some(80)), 80);

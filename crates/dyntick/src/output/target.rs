@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `-o FILE`: where a verb writes its result, for every verb that takes it.
+//! `-o FILE`: the destination of a verb's result, for every verb with this option.
 
 use super::{Sheet, as_json, file, put};
 use super::{ensure_writable, indented, page, rendered_aside, size};
@@ -11,7 +11,7 @@ use dyntick_report::Document;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Where a result goes: into a file if one is named, else to standard output.
+/// The destination of a result: a file if one is named, else standard output.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Target {
     /// Write the result to FILE instead of printing it; '-' is standard output
@@ -25,27 +25,24 @@ impl Target {
         self.output.as_deref().map_or(Ok(()), ensure_writable)
     }
 
-    /// Whether a file is named.
+    /// Returns true if a file is named.
     pub fn is_named(&self) -> bool {
         self.output.is_some()
     }
 
-    /// For what a text is laid out: a file is plain.
+    /// The layout of a text: without colours for a file.
     pub fn sheet(&self) -> Sheet {
         if self.is_named() { Sheet::file() } else { Sheet::output() }
     }
 
-    /// How many lines a text may have: those of a terminal; any number elsewhere.
+    /// The largest number of lines of a text: that of a terminal; `None` elsewhere.
     pub fn height(&self) -> Option<usize> {
         size().map(|(_, rows)| rows).filter(|rows| *rows > 0 && !self.is_named())
     }
 
     /// Writes a document.
     pub fn page(&self, document: &Document) -> Result<()> {
-        match self.is_named() {
-            true => self.rendered(&self.sheet().text(document)),
-            false => page(document),
-        }
+        if self.is_named() { self.rendered(&self.sheet().text(document)) } else { page(document) }
     }
 
     /// Writes a text, cleaned.
@@ -66,20 +63,19 @@ impl Target {
         self.rendered(&as_json(value)?)
     }
 
-    /// Writes a value as JSON where a command may have run, which then owned standard output: without a file it goes to
-    /// standard error, as the figures of `stat` and of perf do.
+    /// Writes a value as JSON. If a command ran, it owned standard output: without a file the value then goes to
+    /// standard error, like the figures of `stat` and of perf.
     pub fn json_beside(&self, command: bool, value: &impl Printed) -> Result<()> {
-        match command && !self.is_named() {
-            true => {
-                // The status is the command's, whether or not the figures could be written.
-                let _ = rendered_aside(as_json(value)?);
-                Ok(())
-            }
-            false => self.json(value),
+        if command && !self.is_named() {
+            // The exit status is the command's, even if the figures could not be written.
+            let _ = rendered_aside(as_json(value)?);
+            Ok(())
+        } else {
+            self.json(value)
         }
     }
 
-    /// Writes JSON of another format than dyntick's own.
+    /// Writes JSON of another tool's format.
     pub fn unnamed_json(&self, value: &Value) -> Result<()> {
         self.rendered(&indented(value)?)
     }
@@ -95,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_the_result_without_colours() {
+    fn file_gets_the_result_without_colours() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         std::fs::write(&path, "before").unwrap();
@@ -112,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_refused_before() {
+    fn unwritable_file_is_refused_before_the_work() {
         let folder = tempfile::tempdir().unwrap();
         let error = named(&folder.path().join("no/file")).ensure_writable().unwrap_err().to_string();
         assert!(error.contains("there is no folder"), "{error}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How many runs are done, and how long the others will take.
+//! The number of finished runs, and the estimated time of the others.
 
 use super::left::{Pace, over};
 use dyntick_lab::expected::Expected;
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 /// The runs of a study.
 pub struct Ahead {
-    /// How many there are, where there are several.
+    /// The number of runs, if there are several.
     all: usize,
     done: usize,
-    /// At most so many run at a time.
+    /// The largest number of runs at a time.
     jobs: usize,
-    /// Those that have not begun.
+    /// The runs that have not started.
     waiting: Vec<Expected>,
-    /// Those that have, and when.
+    /// The running ones, with their starts.
     running: Vec<(Expected, Instant)>,
     pace: Pace,
-    /// The number of the last one that was shown.
+    /// The number of the last run that was shown.
     number: usize,
 }
 
@@ -34,27 +34,27 @@ impl Ahead {
         }
     }
 
-    /// These runs will be made, in this order.
+    /// Takes the list of runs, in their order.
     pub fn expect(&mut self, runs: Vec<Expected>, jobs: usize) {
         self.all = runs.len();
         self.jobs = jobs;
         self.waiting = runs;
     }
 
-    /// A run of this case is prepared now, or found to have been made before.
+    /// Marks a run of this case as started, or as found in the cache.
     pub fn begin(&mut self, now: Instant, case: &str) {
         if let Some(next) = self.waiting.iter().position(|run| run.case == case) {
             self.running.push((self.waiting.remove(next), now));
         }
     }
 
-    /// A run is shown: `[2/3] `; nothing of a single run.
+    /// The number of a run: `[2/3] `; empty for a single run.
     pub fn number(&mut self) -> String {
         self.number = self.number.max(self.done) + 1;
         if self.all < 2 { String::new() } else { format!("[{}/{}] ", self.number, self.all) }
     }
 
-    /// How long all others will take; none where nothing is known of the time of one.
+    /// The time that all others will take; `None` if no run's time is known.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let left_of = |(run, begun): &(Expected, Instant)| {
             Some(self.pace.of(run)?.saturating_sub(now.saturating_duration_since(*begun)))
@@ -65,13 +65,13 @@ impl Ahead {
         Some(over(&running, &waiting, self.jobs))
     }
 
-    /// A run of this case has ended: ` (3 of 96, about 12 min left)`; nothing of a single run.
+    /// Marks a run of this case as finished: ` (3 of 96, about 12 min left)`; empty for a single run.
     pub fn after(&mut self, now: Instant, case: &str, kept: bool) -> String {
         self.done += 1;
         self.number += usize::from(kept);
         if let Some(ended) = self.running.iter().position(|(run, _)| run.case == case) {
             let (run, begun) = self.running.remove(ended);
-            // To find one that was made before takes no time.
+            // A cached run takes no time.
             if !kept {
                 self.pace.learn(&run, now.saturating_duration_since(begun));
             }
@@ -85,7 +85,7 @@ impl Ahead {
     }
 }
 
-/// As exact as an estimate is.
+/// Rounds a time to the precision of an estimate.
 pub fn rounded(time: Duration) -> String {
     match time.as_secs() {
         s @ ..100 => format!("{s} s"),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_told_by_what_was_run() {
+    fn time_left_is_estimated_from_finished_runs() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut ahead = Ahead::new();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_case_at_the_end_and_two_at_a_time_are_seen_before() {
+    fn long_last_case_and_parallel_jobs_are_considered() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut ahead = Ahead::new();

@@ -1,47 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long runs will take, by those that have ended; pure.
+//! The estimated time of runs, from those that have finished; pure.
 
 use dyntick_lab::expected::Expected;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// How much longer than expected runs take, by those that have ended.
+/// The ratio of the real to the expected time of runs, from those that have finished.
 #[derive(Default)]
 pub struct Pace {
     took: Duration,
     expected: Duration,
 }
 
-/// How much less an earlier run tells than the one after it: what else the machine does changes.
+/// The weight of an earlier run relative to the next one, since the load of the machine changes.
 const REMEMBERED: f64 = 0.8;
 
 impl Pace {
-    /// A run has taken so long.
+    /// Takes the real time of a run.
     pub fn learn(&mut self, expected: &Expected, took: Duration) {
         self.took = self.took.mul_f64(REMEMBERED) + took.saturating_sub(expected.fixed);
         self.expected = self.expected.mul_f64(REMEMBERED) + expected.work;
     }
 
-    /// How long a run will take; none before one has ended, unless earlier ones were timed.
+    /// The estimated time of a run; `None` before one has finished, unless earlier ones were timed.
     pub fn of(&self, expected: &Expected) -> Option<Duration> {
-        let factor = match self.expected.is_zero() {
-            true => expected.timed.then_some(1.0)?,
-            false => self.took.as_secs_f64() / self.expected.as_secs_f64(),
+        let factor = if self.expected.is_zero() {
+            expected.timed.then_some(1.0)?
+        } else {
+            self.took.as_secs_f64() / self.expected.as_secs_f64()
         };
         Some(expected.fixed + expected.work.mul_f64(factor))
     }
 }
 
-/// When the last of them will be over: `running` is what is left of those that run now, `ahead` how long each of
-/// the others will take, in their order; each begins when one before it has ended, `jobs` at a time.
+/// The time until the last run ends. `running` are the remaining times of the present runs, `ahead` the times of the
+/// others in their order; each starts when one before it has ended, `jobs` at a time.
 pub fn over(running: &[Duration], ahead: &[Duration], jobs: usize) -> Duration {
     let mut ends: BinaryHeap<Reverse<Duration>> = running.iter().copied().map(Reverse).collect();
     let mut last = running.iter().copied().max().unwrap_or_default();
     for &time in ahead {
-        let begin = match ends.len() < jobs.max(1) {
-            true => Duration::ZERO,
-            false => ends.pop().map_or(Duration::ZERO, |Reverse(end)| end),
+        let begin = if ends.len() < jobs.max(1) {
+            Duration::ZERO
+        } else {
+            ends.pop().map_or(Duration::ZERO, |Reverse(end)| end)
         };
         last = last.max(begin + time);
         ends.push(Reverse(begin + time));
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_on_the_wall_clock_is_as_long_on_any_machine() {
+    fn window_on_the_wall_clock_has_the_same_length_on_any_machine() {
         let mut pace = Pace::default();
         assert_eq!(pace.of(&expected(10, 20, false)), None, "nothing is known of this machine");
         assert_eq!(pace.of(&expected(10, 20, true)), Some(s(30)), "as the last time");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick check`: is the machine set up for what its command line asks?
+//! `dyntick check`: checks that the machine is set up for what its command line asks.
 
 mod text;
 
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use text::Detail;
 
-/// What may be said to `check`.
+/// The arguments of `dyntick check`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   dyntick check                     the isolated CPUs of this machine
   dyntick check -C 2-3              CPUs 2 and 3, isolated or not
   dyntick check --format script     the fixes, as a shell script to read
-  dyntick check --bundle x.tar.gz   keep what was read, for --from x.tar.gz")]
+  dyntick check --bundle x.tar.gz   keep the files, for --from x.tar.gz")]
 pub struct Arguments {
-    /// Check these CPUs, isolated or not, as 2-3,8 [default: all isolated CPUs]
+    /// Check these CPUs, isolated or not, e.g. 2-3,8 [default: all isolated CPUs]
     #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPUS")]
     cpus: Option<CpuList>,
     /// Print each finding in full, even if it does not fit on the screen
@@ -79,7 +79,7 @@ impl FailOn {
     }
 }
 
-/// Checks the machine. The status is 1 where a finding is severe enough.
+/// Checks the machine. The status is 1 if a finding is severe enough.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.bundle {
         output::ensure_no_terminal(path, "a bundle")?;
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         ));
     }
     let machine = Machine::new(&files, arguments.cpus.as_ref()).map_err(|error| match &arguments.from {
-        // What is wrong with this machine names its file itself.
+        // Errors of this machine name their file themselves.
         None => anyhow::Error::new(error),
         Some(path) => anyhow::Error::new(error).context(path.display().to_string()),
     })?;
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(arguments.fail_on.fails(report.worst()))))
 }
 
-/// The files of this machine, of a folder that stands for its root, or of a bundle.
+/// Reads the files of this machine, of a folder that replaces its root, or of a bundle.
 fn read(from: Option<&Path>) -> Result<Snapshot> {
     match from {
         None => Ok(snapshot::read(Path::new("/"))?),
@@ -128,7 +128,7 @@ fn print(arguments: &Arguments, report: &Report) -> Result<()> {
     }
 }
 
-/// The fullest text that fits into `height` lines; the full one where there is no limit.
+/// The most detailed text that fits into `height` lines; the complete one if there is no limit.
 fn fitting(report: &Report, sheet: Sheet, height: Option<usize>) -> String {
     let fits = |text: &String| height.is_none_or(|height| text.lines().count() < height);
     let at = |detail| sheet.text(&text::document(report, detail));

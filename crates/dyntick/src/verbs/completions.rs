@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick completions` and `dyntick man`: what shells and man(1) know of the command line, generated from
-//! its definition.
+//! `dyntick completions` and `dyntick man`: completions and man pages, generated from the definition of the command
+//! line.
 
 use crate::output;
 use anyhow::{Context, Result};
@@ -11,14 +11,14 @@ use std::process::ExitCode;
 
 const NAME: &str = "dyntick";
 
-/// What may be said to `completions`.
+/// The arguments of `dyntick completions`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Shell to print the script for
     shell: Known,
 }
 
-/// What may be said to `man`.
+/// The arguments of `dyntick man`.
 #[derive(clap::Args)]
 pub struct Pages {
     /// Write the man pages into DIR
@@ -26,7 +26,7 @@ pub struct Pages {
     folder: PathBuf,
 }
 
-/// The shells that Debian has completions for.
+/// The shells with completions in Debian.
 #[derive(Clone, Copy, ValueEnum)]
 enum Known {
     Bash,
@@ -56,7 +56,7 @@ pub fn man(pages: &Pages) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command line without its hidden verbs, which are for guests and studies; a script would offer them.
+/// The command line without its hidden verbs, which are for guests and studies and would be offered by a script.
 fn shown() -> Command {
     let all = crate::examples::command();
     let verbs = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();

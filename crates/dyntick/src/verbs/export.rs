@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick export`: what interrupts CPUs, as metrics for Prometheus.
+//! `dyntick export`: the interruptions of CPUs as metrics for Prometheus.
 
 mod exporter;
 
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What may be said to `export`.
+/// The arguments of `dyntick export`.
 #[derive(Args)]
 #[command(after_help = "\
 Without --textfile the metrics are served at http://127.0.0.1:19640/metrics. Interruptions are counted as by `dyntick stat`: \
@@ -34,7 +34,7 @@ Examples:
   dyntick export --textfile /var/lib/prometheus/node-exporter/dyntick.prom
                                     for node_exporter's textfile collector")]
 pub struct Arguments {
-    /// CPUs to measure, as 1-3,8 [default: isolated and nohz_full CPUs]
+    /// CPUs to measure, e.g. 1-3,8 [default: isolated and nohz_full CPUs]
     #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Serve the metrics by HTTP at this address, or at this port of localhost
@@ -57,11 +57,11 @@ pub struct Arguments {
     source: Choice,
 }
 
-/// Where the metrics are served unless another address is given. The port is far from those that are allocated on
-/// Prometheus' list of exporters (from 9100 and from 10000 on), and below the kernel's ephemeral ports.
+/// The default address. Its port is far from those on Prometheus' list of exporters (from 9100 and from 10000 on), and
+/// below the kernel's ephemeral ports.
 const DEFAULT: &str = "127.0.0.1:19640";
 
-/// Exports until a signal ends it, or as often as was asked for.
+/// Exports until a signal ends it, or for the requested number of times.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cpus = cpus(arguments.cpus.as_ref())?;
     if let Some(path) = &arguments.textfile {
@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 impl Arguments {
-    /// Where to listen, if at all.
+    /// The address to listen at, if any.
     fn address(&self) -> Result<Option<SocketAddr>> {
         Ok(match (self.listen, &self.textfile) {
             (None, None) => Some(DEFAULT.parse()?),
@@ -90,7 +90,7 @@ impl Arguments {
     }
 }
 
-/// The CPUs that were named, or those that are set aside.
+/// The CPUs of the user, or the isolated ones.
 fn cpus(named: Option<&CpuList>) -> Result<CpuList> {
     if named.is_some() {
         return measuring::cpus(named);
@@ -100,23 +100,23 @@ fn cpus(named: Option<&CpuList>) -> Result<CpuList> {
     let offline = set_aside.difference(&all.online);
     let cpus = set_aside.difference(&offline);
     if cpus.is_empty() {
-        bail!("no CPU is isolated or nohz_full on this machine; name those to measure with -C, as -C 2-3");
+        bail!("no CPU is isolated or nohz_full on this machine; name the CPUs to measure, e.g. -C 2-3");
     }
     Ok(cpus)
 }
 
-/// An address with its port, or a port of localhost.
+/// Parses an address with its port, or a port of localhost.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let local = |port: u16| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
     let parsed = text.parse().or_else(|_| text.parse().map(local));
-    parsed.map_err(|_| format!("must be a port, or an address with a port as {DEFAULT} or [::1]:19640"))
+    parsed.map_err(|_| format!("must be a port, or an address with a port, e.g. {DEFAULT} or [::1]:19640"))
 }
 
 fn bind(address: SocketAddr) -> Result<Server> {
     Server::bind(address, Limits::default()).with_context(|| format!("cannot listen at {address}"))
 }
 
-/// Serves in a thread, which asks the one that counts for each text.
+/// Serves in a thread, which requests each text from the counting one.
 fn serve(server: Server, asker: Asker) -> Result<Sender<Arc<str>>> {
     let address = server.address().context("cannot listen")?;
     let (sender, answers) = channel();
@@ -127,7 +127,7 @@ fn serve(server: Server, asker: Asker) -> Result<Sender<Arc<str>>> {
     Ok(sender)
 }
 
-/// What is waited for: the first file has what was counted in one interval.
+/// The note before the first file, which has the counts of one interval.
 fn writing(path: &Path, interval_ms: u64, times: Option<u64>) -> String {
     let seconds = interval_ms as f64 / 1000.0;
     match times {
@@ -136,7 +136,7 @@ fn writing(path: &Path, interval_ms: u64, times: Option<u64>) -> String {
     }
 }
 
-/// Answers who asks and writes the file when it is time, until a signal comes.
+/// Answers requests and writes the file when it is due, until a signal comes.
 fn follow(
     arguments: &Arguments,
     mut exporter: Exporter<'_>,
@@ -150,7 +150,7 @@ fn follow(
         match (end, &mut next) {
             (Some(End::Asked), _) => {
                 let text = exporter.openmetrics()?;
-                // The thread that asked waits; it ends with this process only.
+                // The requesting thread waits; it ends only with this process.
                 answers.map(|answers| answers.send(text));
             }
             (None, Some((path, at))) => {
@@ -169,14 +169,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_waited_for_is_told() {
+    fn note_names_the_first_interval() {
         let path = Path::new("/x.prom");
         assert_eq!(writing(path, 15_000, Some(1)), "counting for 15 s (-I), then writing /x.prom");
         assert_eq!(writing(path, 500, None), "writing /x.prom every 0.5 s (-I), first in 0.5 s");
     }
 
     #[test]
-    fn an_address_or_a_port_of_localhost() {
+    fn address_or_port_of_localhost_is_accepted() {
         assert_eq!(address("9"), address("127.0.0.1:9"));
         assert_eq!(address("[::1]:9").unwrap().to_string(), "[::1]:9");
         for text in ["", "localhost", "127.0.0.1", "65536", ":9"] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-apply`: does in a guest what `dyntick check` says, to the letter.
+//! `dyntick guest-apply`: applies the fixes of `dyntick check` in a guest exactly as printed.
 //!
-//! It packs a bundle and judges that, runs the script that comes of it, judges again, and then takes each
-//! choice that the script leaves to the owner: the commands of notes.
+//! It packs a bundle and checks that, runs the resulting script, checks again, and then takes each choice that the
+//! script leaves to the owner: the commands of notes.
 
 use super::guest_fix::own;
 use crate::output;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::process::{Command, ExitCode};
 
-/// What may be said to `guest-apply`.
+/// The arguments of `dyntick guest-apply`.
 #[derive(Args)]
 pub struct Arguments {
     /// CPUs to check, as for `check`
@@ -29,7 +29,7 @@ pub struct Arguments {
 const BUNDLE: &str = "/tmp/guest-apply.tar.gz";
 const SCRIPT: &str = "/tmp/guest-apply.sh";
 
-/// Does it: a line of JSON for each step.
+/// Applies the fixes, with a line of JSON for each step.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cpus: Vec<&str> = arguments.cpus.iter().flat_map(|cpus| ["-C", cpus]).collect();
     let mut packed = vec!["check", "--json", "--fail-on", "never", "--bundle", BUNDLE];
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let script = Command::new(std::env::current_exe()?).args(&from).output()?;
     ensure!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
     std::fs::write(SCRIPT, &script.stdout)?;
-    // Each command has to succeed.
+    // Each command must succeed.
     let failed = failure(Command::new("sh").args(["-e", SCRIPT]))?;
     let mut left = checked(&cpus)?;
     let text = String::from_utf8_lossy(&script.stdout);
@@ -67,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a machine does that cannot be booted anew now: the first command of a finding.
+/// Applies the first command of a finding, for a machine that cannot be rebooted now.
 fn instead(cpus: &[&str], found: &Value, rule: &str) -> Result<ExitCode> {
     let finding = findings(found).find(|finding| finding["rule"] == rule);
     let command = finding.and_then(command).with_context(|| format!("{rule} offers no command"))?;
@@ -85,7 +85,7 @@ fn checked(cpus: &[&str]) -> Result<Value> {
     own(&arguments)
 }
 
-/// The command of the first note whose command was not taken yet.
+/// The command of the first note that was not applied yet.
 fn choice(report: &Value, taken: &BTreeSet<String>) -> Option<(String, String)> {
     let notes = findings(report).filter(|finding| finding["severity"] == "note");
     let open = notes.filter(|finding| finding["rule"].as_str().is_some_and(|rule| !taken.contains(rule)));
@@ -101,7 +101,7 @@ fn command(finding: &Value) -> Option<String> {
     fixes.filter(|fix| fix["kind"] == "command").find_map(|fix| fix["text"].as_str()).map(str::to_owned)
 }
 
-/// Types a command, as root; why it failed, if it did.
+/// Runs a command as root; returns the reason if it failed.
 fn typed(command: &str) -> Result<Option<String>> {
     failure(Command::new("sh").args(["-c", command]))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-disturb`: disturbs a CPU in one known way, for `explain` to name it.
+//! `dyntick guest-disturb`: disturbs a CPU in one known way, which `explain` must name.
 
 use crate::output;
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use dyntick_agent::disturb;
 use serde_json::{Value, json};
 use std::process::{Command, ExitCode};
 
-/// What may be said to `guest-disturb`.
+/// The arguments of `dyntick guest-disturb`.
 #[derive(Args)]
 pub struct Arguments {
     /// Disturbances to run [default: all]
@@ -24,23 +24,24 @@ pub struct Arguments {
     explain: bool,
 }
 
-/// Does it.
+/// Runs the disturbances.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     disturb::keep_off(arguments.cpu)?;
     let all = || disturb::names().map(str::to_owned).collect();
     let names = if arguments.names.is_empty() { all() } else { arguments.names.clone() };
     for name in names {
-        match arguments.explain {
-            true => output::unnamed_json_line(&explained(&name, arguments))?,
-            false => disturb::run(&name, arguments.cpu, arguments.ms)?,
+        if arguments.explain {
+            output::unnamed_json_line(&explained(&name, arguments))?
+        } else {
+            disturb::run(&name, arguments.cpu, arguments.ms)?
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `explain` says of a disturbance: its causes, and what it could not attribute.
+/// The explanation of a disturbance: its causes, and the unattributed rest.
 fn explained(name: &str, arguments: &Arguments) -> Value {
-    let told = || -> Result<Value> {
+    let explanation = || -> Result<Value> {
         let own = std::env::current_exe()?;
         let cpu = arguments.cpu.to_string();
         let mut command = Command::new(&own);
@@ -62,5 +63,5 @@ fn explained(name: &str, arguments: &Arguments) -> Value {
             "unattributed": on_cpu["unattributed"]["count"], "lost": found["lost_events"], "errors": errors,
         }))
     };
-    told().unwrap_or_else(|error| json!({ "disturbance": name, "errors": format!("{error:#}") }))
+    explanation().unwrap_or_else(|error| json!({ "disturbance": name, "errors": format!("{error:#}") }))
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-fix`: disturbs a CPU in known ways and tries what `explain` advises against each, as
-//! it is printed.
+//! `dyntick guest-fix`: disturbs a CPU in known ways, and tries the printed fixes of `explain` for each.
 //!
-//! Each fix has a disturbance of its own: it begins, is explained, the fix is applied by the shell, and
-//! it is explained again. `check` looks at the machine before and after.
+//! Each fix gets its own disturbance: it starts, is explained, the fix is applied by the shell, and it is explained
+//! again. `check` examines the machine before and after.
 
 use crate::output;
 use anyhow::{Context, Result, ensure};
@@ -15,7 +14,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What may be said to `guest-fix`.
+/// The arguments of `dyntick guest-fix`.
 #[derive(Args)]
 pub struct Arguments {
     /// Trials, each as DISTURBANCE:CAUSE,CAUSE:MS: the causes whose fixes are tried, and the length of a
@@ -38,7 +37,7 @@ struct Try {
 impl FromStr for Try {
     type Err = &'static str;
 
-    /// The causes have colons of their own.
+    /// Parses a trial, whose causes contain colons too.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parts = || {
             let (disturbance, rest) = text.split_once(':')?;
@@ -50,19 +49,19 @@ impl FromStr for Try {
     }
 }
 
-/// How long a disturbance goes on before it is recorded: it prepares itself.
+/// The time that a disturbance needs to prepare itself before it is recorded.
 const SETTLING: Duration = Duration::from_millis(500);
 
-/// Longer than any recording of it.
+/// A time longer than any recording.
 const FOREVER_MS: &str = "100000000";
 
-/// The disturbance that is a command of the shell and nothing else: it computes.
+/// The disturbance that is only a command of the shell: it computes.
 const COMPUTING: &str = "computing";
 
-/// What stands for something that only the user can know, and what it is where the disturbances are ours.
+/// The placeholders for names that only the user knows, and the names in these disturbances.
 const KNOWN: [(&str, &str); 3] = [("GROUP", "limited"), ("DEVICE", "lo"), ("QUEUE", "0")];
 
-/// Does it: a line of JSON for each disturbance alone and for each fix.
+/// Runs the trials, with a line of JSON for each disturbance alone and for each fix.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     disturb::keep_off(arguments.cpu)?;
     for one in &arguments.tries {
@@ -72,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is going on.
+/// The state of a trial.
 struct Trial<'a> {
     one: &'a Try,
     cpu: String,
@@ -83,30 +82,30 @@ impl Trial<'_> {
     fn run(&mut self) -> Result<()> {
         self.begin(None)?;
         let (mut before, mut checked) = (self.explained()?, self.checked()?);
-        output::unnamed_json_line(&self.told(json!({ "before": before, "checked": checked })))?;
+        output::unnamed_json_line(&self.labelled(json!({ "before": before, "checked": checked })))?;
         for number in 0..self.settings(&before).len() {
             if number > 0 {
                 self.begin(None)?;
                 (before, checked) = (self.explained()?, self.checked()?);
             }
-            // A fix may name a task of this very disturbance.
+            // A fix may name a task of the present disturbance.
             let Some(setting) = self.settings(&before).into_iter().nth(number) else { break };
             let failed = self.apply(&setting).err().map(|error| format!("{error:#}"));
             let after = json!({
                 "fix": setting, "failed": failed, "before": before, "checked": checked,
                 "after": self.explained()?, "checked_after": self.checked()?,
             });
-            output::unnamed_json_line(&self.told(after))?;
+            output::unnamed_json_line(&self.labelled(after))?;
         }
         self.end()
     }
 
-    fn told(&self, mut line: Value) -> Value {
+    fn labelled(&self, mut line: Value) -> Value {
         line["disturbance"] = self.one.disturbance.as_str().into();
         line
     }
 
-    /// Starts the disturbance anew, by itself or as the command of a line.
+    /// Starts the disturbance again, by itself or as the command of a line.
     fn begin(&mut self, line: Option<&str>) -> Result<()> {
         self.end()?;
         let command = self.command()?;
@@ -117,7 +116,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// What disturbs, as it would be typed.
+    /// The command of the disturbance, as it would be typed.
     fn command(&self) -> Result<String> {
         let (cpu, name) = (&self.cpu, &self.one.disturbance);
         if name == COMPUTING {
@@ -130,13 +129,13 @@ impl Trial<'_> {
     fn end(&mut self) -> Result<()> {
         let Some(mut child) = self.running.take() else { return Ok(()) };
         ensure!(child.try_wait()?.is_none(), "the disturbance ended by itself");
-        // SAFETY: a child of our own that was not waited for. What isolates it puts everything back.
+        // SAFETY: a child of this process that was not reaped. The program that isolates it restores everything.
         unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
         child.wait()?;
         Ok(())
     }
 
-    /// Applies a fix as it is printed.
+    /// Applies a fix exactly as printed.
     fn apply(&mut self, setting: &str) -> Result<()> {
         let line = KNOWN.iter().fold(setting.to_owned(), |line, (word, known)| line.replace(word, known));
         if line.ends_with(" COMMAND") {
@@ -148,7 +147,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// The fixes of the causes in question that can be typed, each once.
+    /// The fixes of the given causes that can be typed, each once.
     fn settings(&self, explained: &Value) -> Vec<String> {
         let causes = explained["causes"].as_array().into_iter().flatten();
         let asked = causes.filter(|cause| self.one.causes.iter().any(|id| cause["cause"] == **id));
@@ -163,7 +162,7 @@ impl Trial<'_> {
         settings
     }
 
-    /// What interrupts the CPU now.
+    /// The present explanation.
     fn explained(&self) -> Result<Value> {
         let seconds = (self.one.ms as f64 / 1000.0).to_string();
         let findings = own(&["explain", "--json", "-o", "-", "-C", &self.cpu, "--", "sleep", &seconds])?;
@@ -181,7 +180,7 @@ impl Trial<'_> {
         }))
     }
 
-    /// What `check` finds now.
+    /// The present findings of `check`.
     fn checked(&self) -> Result<Value> {
         let report = own(&["check", "--json", "--fail-on", "never", "-C", &self.cpu])?;
         let finding = |finding: &Value| json!([finding["rule"], finding["severity"], finding["message"]]);
@@ -198,7 +197,7 @@ impl Drop for Trial<'_> {
     }
 }
 
-/// What this program says in JSON.
+/// The JSON output of this program.
 pub fn own(arguments: &[&str]) -> Result<Value> {
     let output = Command::new(std::env::current_exe()?).args(arguments).output()?;
     let errors = || String::from_utf8_lossy(&output.stderr).into_owned();

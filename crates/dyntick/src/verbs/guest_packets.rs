@@ -7,7 +7,7 @@ use dyntick_agent::packets::{self, Gaps, Packets};
 use dyntick_model::units::Nanos;
 use std::process::ExitCode;
 
-/// What may be said to `guest-packets`.
+/// The arguments of `dyntick guest-packets`.
 #[derive(Args)]
 pub struct Arguments {
     /// Time between packets: 500us, poisson:500us (the mean), uniform:600us-900us
@@ -33,7 +33,7 @@ pub struct Arguments {
     seed: u64,
 }
 
-/// Sends them.
+/// Sends the packets.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Arguments { gaps, count, from, to, silence, timeout, seed } = *arguments;
     packets::run(Packets {

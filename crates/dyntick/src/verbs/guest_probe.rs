@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-probe`: enters the kernel in one way, for a study to profile.
+//! `dyntick guest-probe`: enters the kernel by one entry point, for a study to profile.
 
 use anyhow::Result;
 use clap::Args;
@@ -7,7 +7,7 @@ use dyntick_agent::probe::{self, Probe};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What may be said to `guest-probe`.
+/// The arguments of `dyntick guest-probe`.
 #[derive(Args)]
 pub struct Arguments {
     /// Entry point of the kernel
@@ -32,7 +32,7 @@ enum Kind {
     All,
 }
 
-/// Does it.
+/// Enters the kernel.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let probe = match arguments.kind {
         Kind::Syscall => Probe::Syscall,

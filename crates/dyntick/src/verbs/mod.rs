@@ -72,14 +72,14 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Whether it looks at this machine or at another, and is not about dyntick alone.
+    /// Returns true if the verb examines a machine, and not only dyntick itself.
     fn is_of_a_machine(&self) -> bool {
         !matches!(self, Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_))
     }
 
-    /// Does what was asked; the status is 0, or 1 where a check failed.
+    /// Runs the verb; the status is 0, or 1 if a check failed.
     pub fn run(self) -> Result<ExitCode> {
-        // `isolate` itself says more about it.
+        // `isolate` itself reports more about it.
         if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_)) && self.is_of_a_machine() {
             isolate::put_leftover_back();
             remove_leftover_traces();
@@ -107,7 +107,7 @@ impl Verb {
     }
 }
 
-/// What a killed dyntick records goes on at the cost of every CPU, whatever verb it was.
+/// Removes the trace instances of killed dynticks, of any verb: they cost time on every CPU.
 fn remove_leftover_traces() {
     match dyntick_observe::trace::remove_abandoned() {
         0 => {}

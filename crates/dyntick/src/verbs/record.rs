@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick record`: what happens on some CPUs, in one file.
+//! `dyntick record`: records the events of some CPUs into one file.
 
 use crate::output;
 use anyhow::{Context, Result, bail};
@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
 
-/// Where a record goes that is given no name.
+/// The default output file.
 const DEFAULT: &str = "dyntick.dt";
 
-/// What may be said to `record`.
+/// The arguments of `dyntick record`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -39,17 +39,17 @@ pub struct Arguments {
     /// Write the record to FILE
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT)]
     output: PathBuf,
-    /// End recording when FILE has SIZE bytes, as 500M or 2G; with --last older events give way [default there: 1G]
+    /// End recording when FILE has SIZE bytes, e.g. 500M or 2G; with --last, discard older events [default there: 1G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
     #[command(flatten)]
     ring: Ring,
 }
 
-/// Of which only the last is kept.
+/// The options of the ring buffer (`--last`).
 #[derive(Args)]
 struct Ring {
-    /// Keep only the last TIME, as 30s or 5min; SIGUSR1 takes a snapshot of it, as FILE.1, FILE.2, … (x.1.dt for x.dt)
+    /// Keep only the last TIME, e.g. 30s or 5min; SIGUSR1 takes a snapshot of it: FILE.1, FILE.2, … (x.1.dt for x.dt)
     #[arg(long, value_name = "TIME")]
     last: Option<Nanos>,
     /// Take a snapshot when a thread runs later than USEC µs after its timer was to expire, or after it was woken
@@ -63,22 +63,22 @@ struct Ring {
     max_snapshots: u32,
 }
 
-/// What a ring takes on the disk, where nothing else is said.
+/// The default size of a ring on the disk.
 const RING_BYTES: u64 = 1 << 30;
 
-/// What is to be recorded.
+/// The subject of a recording.
 #[derive(Args)]
 pub struct What {
-    /// CPUs to record, as 3 or 2-3,8 [default: nohz_full= and isolated CPUs, else all]
+    /// CPUs to record, e.g. 3 or 2-3,8 [default: nohz_full= and isolated CPUs, else all]
     #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPULIST")]
     cpus: Option<CpuList>,
     /// Record until process PID ends
     #[arg(short = 'p', long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
-    /// Set the trace buffer of each of these CPUs to KIB KiB; it is emptied as often as it fills
+    /// Size of each recorded CPU's trace buffer, in KiB
     #[arg(long, value_name = "KIB", default_value_t = Options::BUFFER_KIB, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
     buffer: u32,
-    /// Record where those were who cause interruptions: kernel functions, and addresses of the program
+    /// Record the call stack of whatever causes each interruption (kernel and user)
     #[arg(long)]
     stacks: bool,
     /// Record while this command runs; without one, until Ctrl-C
@@ -87,16 +87,16 @@ pub struct What {
 }
 
 impl What {
-    /// Whether a command runs meanwhile, which then owns standard output.
+    /// Returns true if a command runs, which then owns standard output.
     pub fn runs_a_command(&self) -> bool {
         !self.command.is_empty()
     }
 }
 
-/// Records and keeps it. The status is the command's, or 2 where the disk was full.
+/// Records and stores it. The status is the command's, or 2 if the disk was full.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::ensure_no_terminal(&arguments.output, "a record")?;
-    // A name that nobody typed leads nowhere else, whoever made the folder.
+    // The default name is never followed through links, whoever made the folder.
     let unasked = arguments.output == Path::new(DEFAULT);
     if unasked {
         arguments.output.symlink_metadata().map_or(Ok(()), |found| ensure_own_file(&found))?;
@@ -107,9 +107,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let options =
         Options { most_bytes, folder: folder(&arguments.output), last, ..options(&arguments.what, false)? };
     let (record, status) = take(&arguments.what, &options)?;
-    match unasked {
-        true => record.save_unasked(&arguments.output)?,
-        false => record.save(&arguments.output)?,
+    if unasked {
+        record.save_unasked(&arguments.output)?
+    } else {
+        record.save(&arguments.output)?
     }
     let (begin, end) = record.about.window_ns;
     output::note(format_args!(
@@ -127,15 +128,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-/// What is kept, and when a snapshot of it is taken.
+/// The ring's options, and the conditions for its snapshots.
 fn last(ring: &Ring, output: &Path) -> Result<Option<LastSeconds>> {
     let Some(Nanos(last)) = ring.last else { return Ok(None) };
     if last == 0 {
-        bail!("--last 0 keeps nothing: name a time, as 30s");
+        bail!("--last 0 keeps nothing: name a time, e.g. 30s");
     }
     if dyntick_system::is_standard_output(output) || output.metadata().is_ok_and(|found| !found.is_file()) {
         bail!(
-            "--last needs a file with -o: the snapshots are named like it, and {} is none",
+            "--last needs a regular file with -o, after which its snapshots are named; {} is not one",
             output.display()
         );
     }
@@ -148,7 +149,7 @@ fn last(ring: &Ring, output: &Path) -> Result<Option<LastSeconds>> {
     }))
 }
 
-/// Tells of a snapshot.
+/// Reports a snapshot.
 fn taken(path: &Path, record: &Result<Record, RecordError>) {
     match record {
         Ok(record) => {
@@ -159,14 +160,14 @@ fn taken(path: &Path, record: &Result<Record, RecordError>) {
     }
 }
 
-/// Where a file of this name can be written before it has the name: its own folder, where it is a file.
+/// The folder for the temporary file of a record: its own folder, if it is a file.
 fn folder(path: &Path) -> PathBuf {
     let is_file = path.metadata().map_or(path != Path::new("-"), |found| found.is_file());
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if is_file { parent.to_owned() } else { std::env::temp_dir() }
 }
 
-/// A number of bytes, with K, M, G or T behind it for powers of 1024.
+/// Parses a number of bytes, with the suffix K, M, G or T for powers of 1024.
 fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = match &text[digits.len()..] {
@@ -175,25 +176,25 @@ fn size(text: &str) -> Result<u64, String> {
         "M" | "MiB" => 20,
         "G" | "GiB" => 30,
         "T" | "TiB" => 40,
-        other => return Err(format!("'{other}' is no unit of size: use K, M, G or T")),
+        other => return Err(format!("'{other}' is not a unit of size: use K, M, G or T")),
     };
     let number: u64 =
-        digits.parse().map_err(|_| "a number of bytes is required, as 500M or 2G".to_owned())?;
-    number.checked_mul(1 << unit).ok_or_else(|| "no file is so large".to_owned())
+        digits.parse().map_err(|_| "a number of bytes is required, e.g. 500M or 2G".to_owned())?;
+    number.checked_mul(1 << unit).ok_or_else(|| "larger than any file".to_owned())
 }
 
-/// Refuses what only somebody else can have put under the default name.
+/// Refuses an object under the default name that only another user can have made.
 fn ensure_own_file(found: &Metadata) -> Result<()> {
     if found.is_symlink() {
         bail!("{DEFAULT} is a symbolic link here: name the file with -o");
     }
     if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
-        bail!("{DEFAULT} is not a regular file of yours: name the file with -o");
+        bail!("{DEFAULT} is not your own regular file: name the file with -o");
     }
     Ok(())
 }
 
-/// What is to be recorded, without where to; `everywhere`: on all CPUs where none is named.
+/// The options of a recording, except its destination; `everywhere`: on all CPUs if none is named.
 pub fn options(what: &What, everywhere: bool) -> Result<Options> {
     let cpus = match &what.cpus {
         Some(cpus) if cpus.is_empty() => bail!("-C names no CPU"),
@@ -208,7 +209,7 @@ pub fn options(what: &What, everywhere: bool) -> Result<Options> {
     })
 }
 
-/// Records what was asked for. There is a status where a command ran.
+/// Records as requested. There is a status if a command ran.
 pub fn take(what: &What, options: &Options) -> Result<(Record, Option<ExitStatus>)> {
     let taken = match (what.pid, what.command.is_empty()) {
         (Some(pid), _) => record_process(options, pid).map(|record| (record, None)),
@@ -221,7 +222,7 @@ pub fn take(what: &What, options: &Options) -> Result<(Record, Option<ExitStatus
         }
     };
     taken.map_err(|error| match error {
-        // The others say it themselves.
+        // The other errors name their remedy.
         RecordError::Session(error @ SessionError::File { .. }) => {
             anyhow::Error::new(error).context(rights())
         }
@@ -229,19 +230,19 @@ pub fn take(what: &What, options: &Options) -> Result<(Record, Option<ExitStatus
     })
 }
 
-/// The CPUs that somebody wants to be quiet; all, where there are none or all are wanted.
+/// The CPUs that are isolated or nohz_full; all, if there are none or all are requested.
 fn set_aside(all: bool) -> Result<CpuList> {
     let cpus = Machine::read().context("find out which CPUs to record")?.cpus;
     let aside = cpus.nohz_full.union(&cpus.isolated);
     Ok(if all || aside.is_empty() { cpus.online } else { aside })
 }
 
-/// A command's status as a shell tells it: 128 and the signal's number where one ended it.
+/// The status of a command as in a shell: 128 plus the signal's number if one ended it.
 pub fn as_own(status: Option<ExitStatus>) -> ExitCode {
     ExitCode::from(status.map_or(0, exit_code))
 }
 
-/// What recording needs.
+/// The privileges that recording needs.
 fn rights() -> &'static str {
     "recording needs root, or CAP_SYS_ADMIN to mount tracefs and rights to /sys/kernel/tracing; \
      `dyntick explain FILE` needs neither"
@@ -252,13 +253,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_as_other_tools_take_them() {
+    fn sizes_have_binary_suffixes() {
         assert_eq!(
             ["12", "3K", "500M", "2GiB"].map(|text| size(text).unwrap()),
             [12, 3 << 10, 500 << 20, 2 << 30]
         );
         for (text, said) in
-            [("M", "a number"), ("2X", "no unit"), ("-1", "a number"), ("99999999T", "so large")]
+            [("M", "a number"), ("2X", "not a unit"), ("-1", "a number"), ("99999999T", "larger than")]
         {
             assert!(size(text).unwrap_err().contains(said), "{text}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick schema`: the JSON Schemas of what is printed as JSON, and of study and machine files.
+//! `dyntick schema`: the JSON Schemas of JSON output, and of study and machine files.
 
 use crate::json::ALL;
 use crate::output;
@@ -9,21 +9,21 @@ use dyntick_report::{Block, Column, Document, Table, row};
 use include_dir::{Dir, include_dir};
 use std::process::ExitCode;
 
-/// As the types have made them; a test holds both together.
+/// The schemas of the types; a test compares both.
 static SCHEMAS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../docs/src/schemas");
 
-/// With what the name of every format begins.
+/// The common prefix of all formats.
 const PREFIX: &str = "dyntick-";
 
-/// The schemas of files that users write, with what they are: made of the keys that the reader knows.
+/// The schemas of files that users write, with their descriptions: generated from the keys that the reader knows.
 pub const FILES: [(&str, &str); 2] = [("dyntick-study", "study files"), ("dyntick-machine", "machine files")];
 
-/// What may be said to `schema`.
+/// The arguments of `dyntick schema`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   dyntick schema                      list the formats
   dyntick schema stat > stat.json     that of what `dyntick stat --json` prints
-  dyntick schema study > study.json   that of study files, for an editor")]
+  dyntick schema study > study.json   the schema of study files, for an editor")]
 pub struct Arguments {
     /// Format to print the schema of, with or without `dyntick-` [default: list all]
     format: Option<String>,
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_is_found_by_either_name() {
+    fn schema_is_found_by_either_name() {
         for format in ALL {
             let text = schema(format.name).unwrap();
             assert_eq!(schema(format.name.strip_prefix(PREFIX).unwrap()).unwrap(), text);

@@ -50,8 +50,7 @@ fn a_timer_is_followed_to_the_program_that_set_it() {
     }
     let page = std::fs::read_to_string(html).unwrap();
     assert!(
-        page.contains("Where those were who caused interruptions")
-            && page.contains("hrtimer_start_range_ns: ")
+        page.contains("Call stacks that caused interruptions") && page.contains("hrtimer_start_range_ns: ")
     );
     let text = dyntick().args(["explain", "-v"]).arg(&file).output().unwrap();
     assert!(String::from_utf8_lossy(&text.stdout).contains("hrtimer:hrtimer_wakeup ×"));

@@ -123,7 +123,7 @@ fn snapshots_need_a_file_and_a_ring() {
     };
     assert!(refused(&["--last", "1s", "-o", "/dev/null", "--"]).contains("--last needs a file with -o"));
     assert!(refused(&["--when-late", "5", "--"]).contains("--last"));
-    assert!(refused(&["--last", "0s", "--"]).contains("as 30s"));
+    assert!(refused(&["--last", "0s", "--"]).contains("e.g. 30s"));
 }
 
 fn kill(child: &Child, signal: i32) {

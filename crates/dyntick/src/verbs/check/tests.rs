@@ -5,7 +5,7 @@ use dyntick_check::{Content, Machine, Snapshot};
 
 const SHEET: Sheet = Sheet { width: 80, colour: false };
 
-/// A machine with a misspelt parameter, a parameter that turns nohz off, and a file that cannot be read.
+/// A machine with a misspelt parameter, a parameter that turns nohz off, and an unreadable file.
 fn report() -> Report {
     let mut files = Snapshot::default();
     for (path, text) in [
@@ -29,7 +29,7 @@ fn in_full() {
 }
 
 #[test]
-fn as_much_as_fits() {
+fn text_has_as_much_detail_as_fits() {
     let report = report();
     let lines = |height| fitting(&report, SHEET, height).lines().count();
     let full = lines(None);
@@ -42,7 +42,7 @@ fn as_much_as_fits() {
 }
 
 #[test]
-fn names_of_others_stay_on_their_line() {
+fn untrusted_names_stay_on_their_line() {
     let mut report = report();
     report.findings[0].evidence[0].value = "x\nerror    forged".to_owned();
     let text = SHEET.text(&text::document(&report, Detail::Everything));

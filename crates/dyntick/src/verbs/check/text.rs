@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Findings as a document, the worst first.
+//! The findings as a document, the worst first.
 
 use dyntick_check::rules;
 use dyntick_check::{Finding, Offered, Report, Severity, Unread};
@@ -7,16 +7,16 @@ use dyntick_model::text::clean_line;
 use dyntick_model::{CpuList, Fix};
 use dyntick_report::{self as report, Block, Document, Level};
 
-/// How much is shown of each finding.
+/// The level of detail of each finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// What is wrong.
+    /// The problem.
     Line,
-    /// And how to fix it.
+    /// The fixes too.
     Fix,
-    /// And what it does and was read from.
+    /// The effect and the evidence too.
     Full,
-    /// And all evidence, with the source.
+    /// All evidence, and the source, too.
     Everything,
 }
 
@@ -29,7 +29,7 @@ pub fn document(report: &Report, detail: Detail) -> Document {
     }
     blocks.push(Block::Paragraph(counts(report, detail)));
     if let Some(reboot) = &report.reboot {
-        let what = "What warnings and errors need a reboot for, together; boot with";
+        let what = "For all warnings and errors that need a reboot, boot with";
         blocks.push(Block::Command(what.to_owned(), clean_line(&reboot.line)));
     }
     if !report.unread.is_empty() {
@@ -50,7 +50,7 @@ fn title(report: &Report) -> String {
     ))
 }
 
-/// Which CPUs were checked, where that is not what the machine isolates.
+/// The CPUs that were checked, if they are not those that the machine isolates.
 fn checked(report: &Report) -> String {
     match (report.named, report.judged.is_empty()) {
         (true, _) => format!("Checked: CPU {}.", report.judged),
@@ -90,7 +90,7 @@ fn finding(finding: &Finding, detail: Detail) -> report::Finding {
     }
 }
 
-/// Fixes with whether they were tried: what is to leave the command line is one with what is to come in its place.
+/// The fixes, each marked if it was not tried. A removed parameter is merged with the one that replaces it.
 fn whole<'a>(offered: impl Iterator<Item = Offered<'a>>) -> Vec<(Fix, String)> {
     let mut whole: Vec<(Fix, String)> = Vec::new();
     for Offered { fix, tried } in offered {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick explain`: what interrupted the CPUs of a record, why, and what fixes it.
+//! `dyntick explain`: what interrupted the CPUs of a record, the causes, and the fixes.
 
 mod report;
 
@@ -11,7 +11,7 @@ use dyntick_record::{Of, Record};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What may be said to `explain`.
+/// The arguments of `dyntick explain`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +30,7 @@ pub struct Arguments {
     /// process, or one thread [default for -C then: all CPUs]
     #[arg(long, value_name = "COMMAND|PID|TID")]
     of: Option<Of>,
-    /// Print the findings as JSON; beside a command on standard error, or to the file of -o
+    /// Print the findings as JSON; after a command on standard error, or to the file of -o
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-/// Explains. The status is 0, or that of the command which was recorded.
+/// Explains a record. The status is 0, or that of the recorded command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.html {
         output::ensure_writable(path)?;
@@ -79,12 +79,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let document = report::document(&explained, &findings, true);
         output::file(path, dyntick_report::html(&document).as_bytes())?;
     }
-    match arguments.json {
-        true => arguments.target.json_beside(arguments.what.runs_a_command(), &findings)?,
-        false => {
-            let document = report::document(&explained, &findings, arguments.verbose);
-            arguments.target.page(&document)?;
-        }
+    if arguments.json {
+        arguments.target.json_beside(arguments.what.runs_a_command(), &findings)?
+    } else {
+        let document = report::document(&explained, &findings, arguments.verbose);
+        arguments.target.page(&document)?;
     }
     Ok(super::record::as_own(status))
 }

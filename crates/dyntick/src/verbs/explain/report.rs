@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From findings to the document that is printed.
+//! The document of findings.
 
 use crate::classes::Classes;
 use crate::few::few;
@@ -14,22 +14,22 @@ use dyntick_report::{
 };
 use std::collections::BTreeMap;
 
-/// So many causes of a CPU are explained in full, unless all are asked for.
+/// The number of causes of a CPU that are explained in full, unless all are requested.
 const FOREMOST: usize = 3;
 
-/// And so many are listed.
+/// The number of causes that are listed.
 const LISTED: usize = 10;
 
-/// And so many of the functions that ran in the interruptions of one.
+/// The number of functions that are listed for one cause.
 const MOST_FUNCTIONS: usize = 32;
 
-/// Even where all are asked for, not more than this are explained: a machine has some tens.
+/// The limit of explained causes even if all are requested: a machine has some tens.
 const MOST_CAUSES: usize = 1000;
 
-/// The end of the recording that a timeline shows enlarged, ns.
+/// The length of the end of the recording that a timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
 
-/// The complete document; `all` explains every cause and adds a timeline.
+/// Makes the complete document; `all` explains every cause and adds a timeline.
 pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Document {
     let mut blocks: Vec<Block> = doubts(findings).into_iter().map(Block::Paragraph).collect();
     if all {
@@ -40,9 +40,10 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Do
     }
     let asked = findings.threads.as_ref();
     blocks.extend(asked.into_iter().flat_map(|threads| of_threads(threads, all)));
-    let command = match findings.command.is_empty() {
-        true => String::new(),
-        false => format!(" while `{}` ran", typed::command(&findings.command)),
+    let command = if findings.command.is_empty() {
+        String::new()
+    } else {
+        format!(" while `{}` ran", typed::command(&findings.command))
     };
     let who = match asked {
         Some(threads) => threads.of.clone(),
@@ -93,7 +94,7 @@ fn of_threads(threads: &ThreadFindings, all: bool) -> Vec<Block> {
     section(heading, &threads.section, all)
 }
 
-/// The interruptions, and what took the CPU without being one.
+/// The interruptions in words, and the other occurrences that took the CPU.
 fn counts(section: &Section) -> String {
     format!(
         "{}, {} in them ({}){}",
@@ -116,9 +117,9 @@ fn section(heading: String, section: &Section, all: bool) -> Vec<Block> {
     blocks.extend(unattributed(section, all));
     blocks.extend(all.then(|| flame(&section.causes)).flatten());
     let shown = section.causes.len().min(if all { MOST_CAUSES } else { FOREMOST });
-    let told: Vec<Finding> = section.causes.iter().take(shown).map(finding).collect();
-    if !told.is_empty() {
-        blocks.push(Block::Findings(told));
+    let described: Vec<Finding> = section.causes.iter().take(shown).map(finding).collect();
+    if !described.is_empty() {
+        blocks.push(Block::Findings(described));
     }
     blocks.extend(stacks(&section.causes[..shown]));
     if section.causes.len() > shown {
@@ -207,21 +208,21 @@ fn unattributed(section: &Section, all: bool) -> Vec<Block> {
     blocks
 }
 
-/// So many stacks of a cause are shown; the page has a picture of all.
+/// The number of stacks of a cause that are shown; the page has a picture of all.
 const MOST_STACKS: usize = 3;
 
-/// Where those were who caused interruptions most often, as text.
+/// The call stacks that caused interruptions most often, as text.
 fn stacks(causes: &[CauseFindings]) -> Option<Block> {
     let of_cause = |cause: &CauseFindings| {
         let of = cause.cause.to_string();
-        let told = |stack: &StackCount| (format!("{of} ×{}", stack.count), stack.frames.join("; "));
-        cause.stacks.iter().take(MOST_STACKS).map(told).collect::<Vec<_>>()
+        let described = |stack: &StackCount| (format!("{of} ×{}", stack.count), stack.frames.join("; "));
+        cause.stacks.iter().take(MOST_STACKS).map(described).collect::<Vec<_>>()
     };
     let pairs: Vec<(String, String)> = causes.iter().flat_map(of_cause).collect();
     (!pairs.is_empty()).then_some(Block::Pairs(pairs))
 }
 
-/// All of them as a picture, by cause.
+/// All call stacks as a picture, by cause.
 fn flame(causes: &[CauseFindings]) -> Option<Block> {
     let of_cause = |cause: &CauseFindings| {
         let name = cause.cause.to_string();
@@ -233,7 +234,7 @@ fn flame(causes: &[CauseFindings]) -> Option<Block> {
     };
     let stacks: Vec<(Vec<String>, u64)> = causes.iter().flat_map(of_cause).collect();
     let caption =
-        "Where those were who caused interruptions, by cause: the wider, the more often. Hover for names.";
+        "Call stacks that caused interruptions, by cause: a wider box occurred more often. Hover for names.";
     (!stacks.is_empty()).then(|| Block::Flame(Flame { caption: caption.to_owned(), stacks }))
 }
 
@@ -255,7 +256,7 @@ fn finding(cause: &CauseFindings) -> Finding {
     }
 }
 
-/// The most frequent chain; the others follow it in one step each.
+/// The most frequent chain; each other chain follows in one step.
 fn chain(cause: &CauseFindings) -> Vec<String> {
     let Some((first, others)) = cause.chains.split_first() else { return Vec::new() };
     let mut steps = first.steps.texts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was counted since the exporter began, and its texts.
+//! The counts since the exporter started, and their texts.
 
 use crate::{VERSION, output};
 use anyhow::Result;
@@ -14,19 +14,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A text that is younger is sent again: reading the counters costs time, and anybody may ask for them.
+/// The age up to which a text is served again: reading the counters costs time, and any client may request them.
 const FRESH: Duration = Duration::from_millis(500);
 
-/// What was counted since it began.
+/// The counts since it started.
 pub struct Exporter<'a> {
     running: Running<'a>,
     totals: Totals,
-    /// What was served last, and when it was read.
+    /// The text that was served last, and the time of its reading.
     served: Option<(Instant, Arc<str>)>,
 }
 
 impl<'a> Exporter<'a> {
-    /// Reads once, so that every counter is there from the begin on, and says what is not counted here.
+    /// Reads once, so that every counter exists from the start, and reports the counters that are not available.
     pub fn new(running: Running<'a>, cpus: &CpuList) -> Result<Self> {
         let mut totals = Totals::new(VERSION);
         totals.learn(&cpuidle::read(cpus));
@@ -37,12 +37,12 @@ impl<'a> Exporter<'a> {
         Ok(exporter)
     }
 
-    /// Waits until somebody asks or a signal ends it, or for `until`.
+    /// Waits for a request or a signal, or until `until`.
     pub fn wait(&mut self, until: Option<Instant>) -> Option<End> {
         self.running.wait(until)
     }
 
-    /// Adds what was counted since the last time; returns what is not counted.
+    /// Adds the counts since the last reading; returns the counters that are not available.
     fn read(&mut self) -> Result<Vec<Missing>> {
         let begin = Instant::now();
         let measured = self.running.so_far()?;
@@ -56,7 +56,7 @@ impl<'a> Exporter<'a> {
         Ok(measured.missing)
     }
 
-    /// What is served.
+    /// The text to serve.
     pub fn openmetrics(&mut self) -> Result<Arc<str>> {
         if let Some((_, text)) = self.served.as_ref().filter(|(read, _)| read.elapsed() < FRESH) {
             return Ok(text.clone());

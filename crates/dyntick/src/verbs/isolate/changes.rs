@@ -14,9 +14,9 @@ pub struct Planned<'a> {
     cpus: &'a CpuList,
     /// Each change, in the order in which they are made.
     changes: Vec<PlannedChange<'a>>,
-    /// Why the CPUs cannot be a cpuset partition, where they cannot.
+    /// The reason why the CPUs cannot be a cpuset partition, if they cannot.
     no_partition: Option<&'a str>,
-    /// What else is to be known.
+    /// Further notes.
     notes: &'a [String],
 }
 
@@ -27,14 +27,14 @@ struct PlannedChange<'a> {
     change: &'a Change,
     /// The group of changes that it belongs to.
     subject: Subject,
-    /// What that group is for.
+    /// The purpose of that group.
     why: &'static str,
-    /// What it needs.
+    /// The privilege that it needs.
     needs: &'static str,
 }
 
 impl<'a> Planned<'a> {
-    /// Of a plan.
+    /// Describes a plan.
     pub fn of(plan: &'a Plan, request: &'a Request) -> Self {
         let change = |step: &'a Step| PlannedChange {
             change: &step.change,
@@ -51,9 +51,9 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// Each change; of many threads the first ones, unless all are wanted.
+/// Each change; only the first ones of many threads, unless all are requested.
 pub fn as_text(plan: &Plan, request: &Request, all: bool) -> String {
-    // Root has all rights that a change needs.
+    // Root has all privileges that a change needs.
     let is_root = rustix::process::geteuid().is_root();
     let mut text = String::new();
     let mut count = 0;
@@ -84,7 +84,7 @@ pub fn as_text(plan: &Plan, request: &Request, all: bool) -> String {
 
 /// A group of changes with its purpose.
 fn described(subject: Subject, is_root: bool, lines: &[String], all: bool) -> String {
-    /// So many threads say what happens to the others.
+    /// The number of threads that represent all others.
     const SOME: usize = 5;
     let mut text = format!("\n{}: {}\n", subject.name(), subject.why());
     if !is_root {
@@ -99,7 +99,7 @@ fn described(subject: Subject, is_root: bool, lines: &[String], all: bool) -> St
     text
 }
 
-/// What, from what, to what; none where nothing changes unless the kernel does it.
+/// The object, the old and the new value; `None` if only the kernel might change it.
 fn line(change: &Change) -> Option<String> {
     let (old, new) = match change {
         Change::Setting { format, old, new, .. } if format.same(old, new) => return None,
@@ -124,14 +124,14 @@ mod tests {
     }
 
     #[test]
-    fn needs_are_for_those_who_lack_them() {
+    fn needs_are_shown_only_to_other_users_than_root() {
         let text = |is_root| described(Subject::VmStat, is_root, &lines(1), false);
         assert!(text(false).contains("    needs root (sysctl)\n"), "{}", text(false));
         assert!(!text(true).contains("needs"), "{}", text(true));
     }
 
     #[test]
-    fn many_threads_are_folded_and_settings_never() {
+    fn many_threads_are_abbreviated_and_settings_never() {
         let text = described(Subject::Threads, true, &lines(60), false);
         assert!(
             text.ends_with("thread4 [4]   0-1 → 0\n    … and 55 more threads (-v prints them)\n"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick isolate`: CPUs made quiet for the time of a command.
+//! `dyntick isolate`: quiet CPUs while a command runs.
 
 mod changes;
 mod report;
@@ -23,7 +23,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
-/// What may be said to `isolate`.
+/// The arguments of `dyntick isolate`.
 #[derive(Args)]
 #[command(after_help = "The command runs with this process's user, environment and terminal, and its exit \
     status is passed on. Under sudo it therefore runs as root; `-- runuser -u NAME -- COMMAND` changes that.
@@ -35,7 +35,7 @@ Examples:
                                     the report as JSON, apart from what ./app prints
   dyntick isolate --restore         put back what a killed dyntick left changed")]
 pub struct Arguments {
-    /// CPUs to isolate, as 3 or 2-3,6
+    /// CPUs to isolate, e.g. 3 or 2-3,6
     #[arg(
         short = 'C',
         long,
@@ -75,7 +75,7 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Isolates, runs, reports, and puts everything back. The status is the command's.
+/// Isolates, runs, reports, and restores everything. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     if arguments.restore {
@@ -85,9 +85,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.dry_run {
         let facts = Facts::read(&Live, &request.cpus)?;
         let planned = plan(&facts, &request);
-        match arguments.json {
-            true => arguments.target.json(&Planned::of(&planned, &request))?,
-            false => arguments.target.text(&changes::as_text(&planned, &request, arguments.verbose))?,
+        if arguments.json {
+            arguments.target.json(&Planned::of(&planned, &request))?
+        } else {
+            arguments.target.text(&changes::as_text(&planned, &request, arguments.verbose))?
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -100,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let own = std::env::current_exe().context("find this program")?;
     match Isolation::begin(&request, &arguments.command, &own, given_up) {
         Ok(isolation) => isolated(arguments, &request, isolation),
-        // Dropping what was begun has put it back.
+        // Dropping the isolation has restored it.
         Err(IsolateError::Apply(ApplyError::Stopped)) => {
             output::note(ApplyError::Stopped);
             Ok(ExitCode::from(128 + received().unwrap_or_default() as u8))
@@ -109,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             if source.kind() == ErrorKind::PermissionDenied =>
         {
             output::note(format_args!(
-                "without root no setting of the machine is changed ({}: {source}):",
+                "not root: the machine's settings are left unchanged ({}: {source}):",
                 path.display()
             ));
             report::without_root(&plan(&Facts::read(&Live, &request.cpus)?, &request));
@@ -117,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         Err(IsolateError::Journal(error @ JournalError::Container(_))) => {
             output::note(format_args!(
-                "no setting of the machine is changed: {error}; isolate on the machine itself. Here the command only has its CPUs"
+                "the machine's settings are left unchanged: {error}; isolate on the machine itself. Here the command only has its CPUs"
             ));
             only_pinned(arguments, &request)
         }
@@ -152,7 +153,7 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     let held = isolation.partition_holds();
     let applied = std::mem::take(&mut isolation.applied);
     let restored = isolation.end().context(NOT_PUT_BACK)?;
-    // The text on standard error says it; nobody may ever look into a file.
+    // The text on standard error already reports it; a file may never be read.
     if !restored.failed.is_empty() && (arguments.json || arguments.target.is_named()) {
         output::note(report::not_whole(&restored));
     }
@@ -164,16 +165,16 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
 const NOT_PUT_BACK: &str =
     "the machine is not put back as it was; `dyntick isolate --restore` does it once this is fixed";
 
-/// What came of putting back where isolating has ended early.
+/// Reports the restoration after isolating has ended early.
 fn given_up(restored: &Result<Restored, JournalError>) {
     match restored {
         Ok(Restored { failed, notes, .. }) if failed.is_empty() && notes.is_empty() => {}
-        Ok(restored) => tell(restored, "put back what was changed until then"),
+        Ok(restored) => report_restored(restored, "put back what was changed until then"),
         Err(error) => output::note(format_args!("{NOT_PUT_BACK}: {error}")),
     }
 }
 
-/// Without root: the command on its CPUs, and what can be observed of them.
+/// Runs the command on its CPUs without root, and reports what can be observed of them.
 fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
     let placement = Placement { cpus: request.cpus.clone(), partition: None, fifo: arguments.fifo };
     let (proof, ended) =
@@ -214,13 +215,13 @@ fn finish(
     Ok(code(status, arguments.max_interruptions.is_some_and(|most| report.interruptions() > most)))
 }
 
-/// As a shell has it; 1 where the command succeeded and its CPUs were not quiet.
+/// The shell's status of the command; 1 if the command succeeded and its CPUs were not quiet.
 fn code(status: ExitStatus, disturbed: bool) -> ExitCode {
     let code = exit_code(status);
     ExitCode::from(if code == 0 { u8::from(disturbed) } else { code })
 }
 
-/// As env(1), chrt(1) and others do.
+/// The status of a command that cannot be started, as of env(1), chrt(1) and others.
 fn not_started(program: &OsString, error: &std::io::Error) -> ExitCode {
     output::note(format_args!("cannot run {}: {error}", Path::new(program).display()));
     ExitCode::from(if error.kind() == ErrorKind::NotFound { 127 } else { 126 })
@@ -234,10 +235,8 @@ fn put_back(arguments: &Arguments) -> Result<ExitCode> {
     if there {
         dyntick_isolate::ensure_on_machine().context("restore on the machine itself")?;
     }
-    let restored = match there {
-        true => restore(&mut Live, Journal::take_of_dead(&path)?).context(NOT_PUT_BACK)?,
-        false => None,
-    };
+    let restored =
+        if there { restore(&mut Live, Journal::take_of_dead(&path)?).context(NOT_PUT_BACK)? } else { None };
     if arguments.json {
         arguments.target.json(&restored.clone().unwrap_or_default())?;
     } else {
@@ -250,12 +249,12 @@ fn put_back(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(failed)))
 }
 
-/// Before any other verb looks at the machine: what a killed isolate has left goes.
+/// Restores the settings that a killed isolate has left, before any other verb looks at the machine.
 pub fn put_leftover_back() {
     match dyntick_isolate::restore_leftover() {
         Ok(None) => {}
-        Ok(Some(restored)) => tell(&restored, "put back what a killed isolate had left"),
-        // One that somebody else may have written: root is to look at it, not to try again.
+        Ok(Some(restored)) => report_restored(&restored, "put back what a killed isolate had left"),
+        // A journal that another user may have written: root must inspect it, not try again.
         Err(JournalError::File { path, source }) if source.kind() == ErrorKind::InvalidData => {
             output::note(format_args!("the journal of isolate is not read: {}: {source}", path.display()));
         }
@@ -265,17 +264,17 @@ pub fn put_leftover_back() {
     }
 }
 
-/// The guardian of an isolate that was killed.
+/// Runs the guardian of an isolate that was killed.
 pub fn guard(lock: &str) -> Result<ExitCode> {
     if let Some(restored) = dyntick_isolate::guard(lock.parse()?).context(NOT_PUT_BACK)? {
         let done =
             if restored.failed.is_empty() { "has put everything back" } else { "has put back what it could" };
-        tell(&restored, &format!("isolate did not finish; its guardian {done}"));
+        report_restored(&restored, &format!("isolate did not finish; its guardian {done}"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(restored: &Restored, what: &str) {
+fn report_restored(restored: &Restored, what: &str) {
     output::note(format_args!("{what} ({} settings)", restored.restored));
     report::exceptions(restored, &mut aside_line);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The report at the end.
+//! The report at the end of an isolation.
 
 use crate::occurrences;
 use crate::output::{self, Sheet, Target};
@@ -26,7 +26,7 @@ pub struct Report {
     status: String,
     partition: Option<String>,
     no_partition: Option<String>,
-    /// Whether the partition was still one at the end.
+    /// True if the partition was still valid at the end.
     partition_held: Option<bool>,
     changes: usize,
     refused: Vec<(String, String)>,
@@ -35,7 +35,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Of what was seen.
+    /// Makes the report from the observations.
     pub fn new(
         request: &Request,
         command: &[OsString],
@@ -61,7 +61,7 @@ impl Report {
         }
     }
 
-    /// How often the CPUs were interrupted.
+    /// The number of interruptions of the CPUs.
     pub fn interruptions(&self) -> u64 {
         match &self.proof.trace {
             Some(trace) => trace.interruptions(),
@@ -69,13 +69,13 @@ impl Report {
         }
     }
 
-    /// Writes it into the file that is named, else to standard error, for the command has had standard output.
+    /// Writes it into the named file, else to standard error, since the command owned standard output.
     pub fn write(&self, json: bool, target: &Target) -> Result<()> {
         match (json, target.is_named()) {
             (true, _) => target.json_beside(true, self),
             (false, true) => target.page(&self.document()),
             (false, false) => {
-                // The status is the command's, whether or not the report could be written.
+                // The exit status is the command's, even if the report could not be written.
                 let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&self.document())));
                 Ok(())
             }
@@ -101,7 +101,7 @@ impl Report {
         };
         if self.changes > 0 || !self.restored.failed.is_empty() {
             let mut lines = Vec::new();
-            // A line is a line, whatever the names in it.
+            // A line stays one line, whatever the names in it.
             restored(&self.restored, &mut |line| lines.push(clean_line(&line)));
             blocks.push(Block::Paragraph(lines.join("\n")));
         }
@@ -109,7 +109,7 @@ impl Report {
         Document { title: clean_line(&title), question: result, blocks, ..Document::default() }
     }
 
-    /// Adds what is known without a trace, and says how many interrupts there were.
+    /// Adds the counts that need no trace, and returns the number of interrupts in words.
     fn counted(&self, blocks: &mut Vec<Block>) -> String {
         if let Some(reason) = &self.proof.no_trace {
             let text = format!("no trace ({reason}); counted from /proc/interrupts, without causes");
@@ -137,7 +137,7 @@ impl Report {
     }
 }
 
-/// Adds the causes, and says how many interruptions there were.
+/// Adds the causes, and returns the number of interruptions in words.
 fn traced(trace: &Trace, seconds: f64, blocks: &mut Vec<Block>) -> String {
     let count = trace.interruptions();
     if trace.lost > 0 {
@@ -170,7 +170,7 @@ fn traced(trace: &Trace, seconds: f64, blocks: &mut Vec<Block>) -> String {
     }
 }
 
-/// What took the CPUs and is no interruption.
+/// The occurrences on the CPUs that are not interruptions.
 fn beside(trace: &Trace) -> String {
     let sum = |of: fn(&Summary) -> u64| trace.per_cpu.iter().map(of).sum();
     occurrences::beside(
@@ -180,7 +180,7 @@ fn beside(trace: &Trace) -> String {
     )
 }
 
-/// A row for each cause, and below it one for each step of its chain.
+/// A row for each cause, followed by one for each step of its chain.
 fn causes(trace: &Trace, seconds: f64) -> Table {
     let rows = |cause: &Cause| {
         let first = row![
@@ -205,7 +205,7 @@ fn causes(trace: &Trace, seconds: f64) -> Table {
     }
 }
 
-/// What was put back, in words.
+/// Describes the restored settings.
 pub fn restored(restored: &Restored, say: &mut dyn FnMut(String)) {
     let Restored { restored: count, already, gone, released, .. } = restored;
     let mut parts = vec![format!("{count} put back")];
@@ -221,7 +221,7 @@ pub fn restored(restored: &Restored, say: &mut dyn FnMut(String)) {
     exceptions(restored, say);
 }
 
-/// What was not put back, in words.
+/// Describes the settings that were not restored.
 pub fn exceptions(restored: &Restored, say: &mut dyn FnMut(String)) {
     for (what, value) in &restored.theirs {
         say(format!("  left as another process has set it: {what} is {value}"));
@@ -235,13 +235,13 @@ pub fn exceptions(restored: &Restored, say: &mut dyn FnMut(String)) {
     }
 }
 
-/// What a user must know and do where something could not be put back.
+/// The advice for the user if some settings could not be restored.
 pub fn not_whole(restored: &Restored) -> String {
     let count = restored.failed.len();
     format!("the machine is not put back as it was ({count} failed): `dyntick isolate --restore` tries again")
 }
 
-/// What was refused while isolating.
+/// Reports the changes that were refused while isolating.
 pub fn refusals(isolation: &Isolation) {
     let applied = &isolation.applied;
     if let Some(reason) = &applied.no_partition {
@@ -257,7 +257,7 @@ pub fn refusals(isolation: &Isolation) {
     isolation.plan.notes.iter().for_each(|note| output::note(clean_line(note)));
 }
 
-/// What each change would need.
+/// Reports the privilege that each change would need.
 pub fn without_root(plan: &Plan) {
     let mut needs = BTreeMap::<Subject, &str>::new();
     needs.extend(plan.steps().map(|step| (step.subject, step.subject.needs())));

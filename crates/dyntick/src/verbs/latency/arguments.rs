@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may be said to `latency`: cyclictest's options (rt-tests 2.4) by their letters and names, and a few
-//! of our own.
+//! The arguments of `latency`: cyclictest's options (rt-tests 2.4) by their letters and names, and a few of dyntick.
 
 use clap::Args;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
@@ -12,16 +11,16 @@ const TIMES: &str = "Clock and time";
 const OUTPUT: &str = "Output";
 const MACHINE: &str = "Machine";
 
-/// An hour, us.
+/// An hour, µs.
 const LONGEST_US: u64 = 3_600_000_000;
-/// More threads than a CPU has use for on the largest machines: each takes a stack that is locked.
+/// The largest number of threads, more than the largest machines need: each has a locked stack.
 const MOST_THREADS: u64 = 8192;
-/// Late wake-ups that are explained; somebody is to read them.
+/// The largest number of explained late wake-ups, for a human reader.
 const MOST_STORIES: u64 = 10_000;
-/// Late wake-ups that are listed; their memory is taken before the measurement begins.
+/// The largest number of listed late wake-ups; their memory is allocated before the measurement begins.
 const MOST_SPIKES: u64 = 1_000_000;
 
-/// What may be said to `latency`.
+/// The arguments of `dyntick latency`.
 #[derive(Args, Clone, Debug, Default)]
 #[command(disable_help_flag = true, infer_long_args = true, args_override_self = true)]
 #[command(
@@ -54,10 +53,10 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_most(MOST_SPIKES), help_heading = OURS)]
     pub spike_nodes: usize,
 
-    /// Measure each of CPUS, as 1-3,8: the same as --affinity=CPUS --threads
+    /// Measure each of CPUS, e.g. 1-3,8: the same as --affinity=CPUS --threads
     #[arg(short = 'C', long = "cpus", visible_alias = "cpu", value_name = "CPUS", help_heading = PLACES)]
     pub cpus: Option<String>,
-    /// Run the threads on these CPUs in turn, as 1-3,8 or !0; on all without a value
+    /// Run the threads on these CPUs in turn, e.g. 1-3,8 or !0; on all without a value
     #[arg(short, long, value_name = "CPUS", num_args = 0..=1, default_missing_value = "all", help_heading = PLACES)]
     pub affinity: Option<String>,
     /// Run N threads; without a value one for each CPU
@@ -181,12 +180,12 @@ pub enum PolicyName {
     Rr,
 }
 
-/// A number of things for which there is to be memory.
+/// Parses a number of things that need memory.
 fn at_most(most: u64) -> impl TypedValueParser<Value = usize> {
     clap::value_parser!(u64).range(..=most).map(|number| number as usize)
 }
 
-/// A latency, us or ns: an hour in either.
+/// Parses a latency, µs or ns: at most an hour in either.
 fn limit() -> RangedU64ValueParser<u64> {
     clap::value_parser!(u64).range(..=LONGEST_US * 1000)
 }
@@ -200,10 +199,11 @@ fn duration(text: &str) -> Result<u64, String> {
         _ => (text, 1),
     };
     let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    // So that no sum of times overflows: 292 years of ns fit.
+    // No sum of times may overflow: 292 years of ns fit.
     let possible = seconds.filter(|seconds| (1..=100 * 365 * 86400).contains(seconds));
-    possible
-        .ok_or_else(|| "a duration is a whole number of seconds, or has a suffix m, h or d, as 2h".to_owned())
+    possible.ok_or_else(|| {
+        "a duration is a whole number of seconds, or has a suffix m, h or d, e.g. 2h".to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -235,14 +235,14 @@ mod tests {
         --priority 95 --nsecs --histofall 40000 --smi --duration 7200 --affinity 1-15,33-47 --threads 30 --mainaffinity 0";
 
     #[test]
-    fn cyclictests_options_are_taken() {
+    fn all_options_of_cyclictest_are_accepted() {
         for line in ALL.split('|') {
             parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
         }
     }
 
     #[test]
-    fn values_are_optional_as_there() {
+    fn values_are_optional_as_in_cyclictest() {
         let arguments = parse("-a 3-5,0 -t 5 -p95").unwrap();
         assert_eq!(
             (arguments.affinity.as_deref(), arguments.threads, arguments.priority),
@@ -257,15 +257,15 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_refused_with_the_most_there_is() {
-        let told = parse("--why 1 --why-max 99999").unwrap_err().to_string();
-        assert!(told.contains("--why-max") && told.contains("0..=10000"), "{told}");
+    fn number_above_the_limit_is_refused_with_the_limit() {
+        let error = parse("--why 1 --why-max 99999").unwrap_err().to_string();
+        assert!(error.contains("--why-max") && error.contains("0..=10000"), "{error}");
         assert_eq!(parse("--spike 1 --spike-nodes 1000000").unwrap().spike_nodes, 1_000_000);
         assert_eq!(parse("-t 8192").unwrap().threads, Some(8192));
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_values_are_refused() {
         for line in [
             "-c 2",
             "-p 100",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The keys of `latency --json`, for its schema: those of cyclictest, whose lines
-//! `dyntick_formats::cyclictest::Json` writes, and `late`.
+//! The keys of `latency --json`, for its schema: `late`, and those of cyclictest, whose lines
+//! `dyntick_formats::cyclictest::Json` writes.
 
 use dyntick_record::late::LateWakeUp;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What `latency --json` writes: the keys of cyclictest (rt-tests 2.x), and `late`.
+/// The output of `latency --json`: the keys of cyclictest (rt-tests 2.x), and `late`.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -17,16 +17,16 @@ pub struct Layout {
     /// The command; the key ends with a colon, as in rt-tests.
     #[serde(rename = "cmdline:")]
     command: String,
-    /// The version of rt-tests whose format it is; the key ends with a colon, as there.
+    /// The version of rt-tests with this format; the key ends with a colon, as in rt-tests.
     #[serde(rename = "rt_test_version:")]
     rt_tests: String,
-    /// When the measurement began, as `Sat, 21 Nov 2026 11:40:09 +0000`.
+    /// The start of the measurement, e.g. `Sat, 21 Nov 2026 11:40:09 +0000`.
     start_time: String,
-    /// When it ended.
+    /// The end of the measurement.
     end_time: String,
     /// Always 0.
     return_code: u32,
-    /// The machine, as uname(2) has it.
+    /// The machine, as uname(2) reports it.
     sysinfo: SysInfo,
     /// The number of threads.
     num_threads: usize,
@@ -49,7 +49,7 @@ struct SysInfo {
     release: String,
     version: String,
     machine: String,
-    /// 1 where the kernel is PREEMPT_RT.
+    /// 1 if the kernel is PREEMPT_RT, else 0.
     realtime: u8,
 }
 
@@ -57,9 +57,9 @@ struct SysInfo {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Thread {
-    /// With `-h` or `-H`: how many wake-ups had each latency, of those that occurred.
+    /// With `-h` or `-H`: the number of wake-ups with each latency, of those that occurred.
     histogram: BTreeMap<String, u64>,
-    /// Wake-ups.
+    /// The number of wake-ups.
     cycles: u64,
     /// The smallest latency; 1000000 before the first wake-up.
     min: u64,
@@ -67,14 +67,14 @@ struct Thread {
     max: u64,
     /// The mean latency.
     avg: f64,
-    /// The CPU; -1 where the thread has none of its own.
+    /// The CPU of the thread, or -1.
     cpu: i64,
-    /// The memory node of the CPU; -1 where it is not known.
+    /// The memory node of the CPU, or -1 if it is not known.
     node: i64,
 }
 
 #[test]
-fn the_keys_are_those_that_are_written() {
+fn schema_has_the_written_keys() {
     use dyntick_formats::cyclictest::{Column, Json, JsonThread, Machine, Status, Unit};
     let status = Status { cycles: 3, min: 24, max: 26, ..Status::default() };
     let column = Column { counts: vec![1, 0, 2], status, ..Column::default() };

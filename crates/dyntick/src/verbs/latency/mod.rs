@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick latency`: wake-up latency, in cyclictest's words.
+//! `dyntick latency`: wake-up latency, in cyclictest's formats.
 
 mod arguments;
 #[cfg(test)]
@@ -20,10 +20,10 @@ use dyntick_record::late::LateReport;
 use dyntick_system::is_standard_output;
 use std::process::ExitCode;
 
-/// Measures until the end that was asked for, or a signal.
+/// Measures until the requested end, or a signal.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if prints_json(arguments) && (arguments.verbose || !arguments.quiet) {
-        // Standard output is one document then.
+        // Standard output is then one document.
         return run(&Arguments { quiet: true, verbose: false, ..arguments.clone() });
     }
     let planned = plan::plan(arguments, &plan::Cpus { allowed: allowed(), online: online() })?;
@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
-        tell_resolution(arguments, planned.plan.clock);
+        print_resolution(arguments, planned.plan.clock);
     }
     preamble(arguments, &planned)?;
     let _limit = limit_idle_states(arguments)?;
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         if let Some(cpu) = thread.cpu.filter(|_| planned.affinity.is_some()) {
             output::line(format_args!("Thread {number} using cpu {cpu}."))?;
         }
-        // cyclictest prints the next thread's.
+        // cyclictest prints the interval of the next thread.
         let next = if plan.bins > 0 { 0 } else { arguments.distance.unwrap_or(500) };
         output::line(format_args!("Thread {number} Interval: {}", thread.interval_ns / 1000 + next))?;
     }
@@ -76,7 +76,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Late wake-ups with their causes: lines that every reader of cyclictest's output takes for comments, and a page.
+/// Prints late wake-ups with their causes: as lines that readers of cyclictest's output take for comments, and as a
+/// page.
 fn explain(arguments: &Arguments, late: &LateReport, count: usize) -> Result<()> {
     let is_explained = late.trouble.is_none() && !late.worst.is_empty();
     let document = why::document(late, count);
@@ -90,7 +91,7 @@ fn warn(text: &str) {
     output::note(text);
 }
 
-/// What cyclictest says before it begins.
+/// Prints cyclictest's lines before the measurement.
 fn preamble(arguments: &Arguments, planned: &plan::Planned) -> Result<()> {
     if !arguments.verbose {
         return Ok(());
@@ -105,12 +106,12 @@ fn preamble(arguments: &Arguments, planned: &plan::Planned) -> Result<()> {
     }
 }
 
-/// Whether standard output is JSON.
+/// Returns true if standard output is JSON.
 fn prints_json(arguments: &Arguments) -> bool {
     arguments.json.as_deref().is_some_and(is_standard_output)
 }
 
-/// Sets the limit for idle states that lasts while this program does.
+/// Sets the limit of idle states, which lasts as long as this program.
 fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
     let why = match (arguments.laptop, arguments.default_system) {
         (true, _) => Some("--laptop"),
@@ -124,7 +125,7 @@ fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
     let limit = arguments.latency.max(0);
     match hold(limit) {
         Ok(held) => {
-            // As cyclictest says it, but not before JSON.
+            // As cyclictest prints it, but not before JSON.
             if !prints_json(arguments) {
                 output::line(format_args!("# /dev/cpu_dma_latency set to {limit}us"))?;
             }
@@ -140,7 +141,7 @@ fn limit_idle_states(arguments: &Arguments) -> Result<Option<PowerLimit>> {
     }
 }
 
-fn tell_resolution(arguments: &Arguments, clock: dyntick_latency::Clock) {
+fn print_resolution(arguments: &Arguments, clock: dyntick_latency::Clock) {
     let resolution = resolution::of(clock);
     if arguments.dbg_cyclictest {
         output::aside(format_args!(
@@ -161,7 +162,7 @@ fn tell_resolution(arguments: &Arguments, clock: dyntick_latency::Clock) {
     warn(&format!("measured clock resolution approximately: {measured}"));
 }
 
-/// What stands below the status lines.
+/// Prints the lines below the status lines.
 fn foot(arguments: &Arguments, plan: &dyntick_latency::Plan, shared: &Shared) -> Result<()> {
     let unit = print::unit(arguments);
     if let Some(limit) = arguments.spike.filter(|limit| *limit > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From arguments to what is measured, with what cyclictest makes of values that were not given.
+//! The plan of a measurement from the arguments, with cyclictest's defaults.
 
 use super::arguments::{Arguments, PolicyName};
 use anyhow::{Context, Result, bail};
@@ -7,27 +7,27 @@ use dyntick_latency::{Align, Clock, Plan, Policy, Sleep, ThreadPlan};
 use dyntick_model::CpuList;
 use std::time::Duration;
 
-/// As rt-tests: `HIST_MAX`.
+/// The limit of rt-tests, `HIST_MAX`.
 const MOST_BINS: usize = 1_000_000;
-/// Counters of all histograms together: 4 GiB of them.
+/// The largest number of counters in all histograms together: 4 GiB.
 const MOST_COUNTERS: usize = 1 << 29;
-/// As rt-tests: `DEFAULT_DISTANCE`, us.
+/// The default of rt-tests, `DEFAULT_DISTANCE`, µs.
 const DISTANCE: u64 = 500;
 
-/// What is to be measured, and what to say about it first.
+/// The measurement, and the warnings to print before it.
 #[derive(Debug)]
 pub struct Planned {
     pub plan: Plan,
     pub warnings: Vec<String>,
-    /// The CPUs that were asked for, where some were.
+    /// The requested CPUs, if any.
     pub affinity: Option<CpuList>,
 }
 
-/// The CPUs that there are.
+/// The CPUs of the machine.
 pub struct Cpus {
-    /// Those that this process uses unless the user names others.
+    /// The CPUs that this process may use unless the user names others.
     pub allowed: CpuList,
-    /// Those that run: with `isolcpus=` these are more.
+    /// The online CPUs; with `isolcpus=` these are more.
     pub online: CpuList,
 }
 
@@ -119,7 +119,7 @@ fn sleep(arguments: &Arguments) -> Sleep {
     }
 }
 
-/// The CPUs that were asked for and the number of threads.
+/// The requested CPUs and the number of threads.
 fn placement(arguments: &Arguments, cpus: &Cpus) -> Result<(Option<CpuList>, usize)> {
     if arguments.smp {
         return Ok((None, cpus.allowed.len()));
@@ -140,12 +140,12 @@ fn placement(arguments: &Arguments, cpus: &Cpus) -> Result<(Option<CpuList>, usi
     Ok((affinity, count))
 }
 
-/// A list as `1-3,8`, or `!0` for all but that one.
+/// Parses a list, e.g. `1-3,8`, or `!0` for all except CPU 0.
 fn list(option: &str, text: &str, cpus: &Cpus) -> Result<CpuList> {
     let (negated, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     if rest.contains('+') {
         bail!(
-            "{option} {text}: CPUs counted from the first that is allowed ('+') are not supported: name them, as 1-3,8"
+            "{option} {text}: CPUs counted from the first that is allowed ('+') are not supported: name them, e.g. 1-3,8"
         );
     }
     let named: CpuList = match rest {
@@ -186,7 +186,7 @@ fn policy(arguments: &Arguments, count: usize, warnings: &mut Vec<String>) -> (P
     (Policy::Fifo, priority)
 }
 
-/// Where this program's other threads run: off the measured CPUs, if there are others.
+/// The CPUs of this program's other threads: those that are not measured, if there are any.
 fn home(arguments: &Arguments, cpus: &Cpus, measured: &CpuList) -> Result<CpuList> {
     match &arguments.mainaffinity {
         Some(text) => list("--mainaffinity", text, cpus),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_as_cyclictest_places_them() {
+    fn threads_are_placed_as_by_cyclictest() {
         let one = of(|_| {}).unwrap();
         assert_eq!((shape(&one), one.plan.policy), (vec![(0, 0, 1000)], Policy::Other));
         let five =
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_is_said() {
+    fn ignored_options_are_reported() {
         let planned = of(|a| (a.smp, a.threads, a.affinity) = (true, Some(2), Some("1".into()))).unwrap();
         assert_eq!(planned.warnings.len(), 2);
         let planned = of(|a| (a.policy, a.priority) = (Some(PolicyName::Batch), Some(5))).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_the_reason() {
+    fn invalid_options_are_refused_with_the_reason() {
         let refused = |change: fn(&mut Arguments)| of(change).unwrap_err().to_string();
         assert!(refused(|a| a.affinity = Some("7".into())).contains("CPU 7 is not online"));
         assert!(refused(|a| a.affinity = Some("!0-3".into())).contains("leaves no CPU"));

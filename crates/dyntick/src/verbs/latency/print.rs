@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Figures as cyclictest prints them.
+//! The figures as cyclictest prints them.
 
 use super::arguments::Arguments;
 use crate::output;
@@ -25,7 +25,7 @@ pub fn status(plan: &Plan, shared: &Shared, number: usize, unit: Unit) -> Status
         priority: own.priority,
         interval_us: own.interval_ns / 1000,
         cycles: counts.cycles(),
-        // As cyclictest says that there is none.
+        // cyclictest's value for none.
         min: counts.min().map_or(1_000_000, whole),
         act: whole(counts.last()),
         average: (counts.mean() / unit.ns() as f64) as u64,
@@ -39,26 +39,26 @@ pub fn statuses(plan: &Plan, shared: &Shared, unit: Unit) -> String {
     (0..plan.threads.len()).map(|number| format!("{}\n", status(plan, shared, number, unit))).collect()
 }
 
-/// The line above the status lines and the empty one below it.
+/// The line above the status lines, and the empty one after it.
 pub fn heading(policy: Policy) -> String {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    // cyclictest names this one twice.
+    // cyclictest prints this name twice.
     let second = if policy == Policy::Other { "/other" } else { "" };
     format!("policy: {}{second}: loadavg: {}          \n\n", policy.name(), load.trim_end())
 }
 
-/// The single latencies of `--verbose`: where printing has come to.
+/// The position in the latencies that `--verbose` prints.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
-    /// The next wake-up to be read.
+    /// The next wake-up to read.
     from: u64,
-    /// The largest of the present group, with its wake-up, and how many are in it.
+    /// The largest latency of the present group with its wake-up, and the number of latencies in the group.
     largest: (u64, u64),
     group: u64,
 }
 
 impl Values {
-    /// The lines for what a thread measured since, of each group of `reduce` the largest.
+    /// Prints the new latencies of a thread, only the largest of each group of `reduce`.
     pub fn lines(&mut self, number: usize, counts: &Counts, reduce: u64, unit: Unit, text: &mut String) {
         for (cycle, ns) in counts.values(self.from) {
             self.from = cycle + 1;
@@ -115,7 +115,7 @@ pub fn spikes(shared: &Shared, above_ns: u64, unit: Unit, most: usize) -> String
     text
 }
 
-/// What `--json` writes.
+/// Writes the file of `--json`.
 pub fn json(
     path: &Path,
     arguments: &Arguments,

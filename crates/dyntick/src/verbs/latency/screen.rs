@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures while they change.
+//! The figures during the measurement.
 
 use super::arguments::Arguments;
 use super::print::{self, Values};
@@ -10,15 +10,15 @@ use dyntick_formats::cyclictest::Unit;
 use dyntick_latency::{Plan, Running, Shared, Wake};
 use std::time::Duration;
 
-/// How often the figures are printed anew. A person cannot read faster, and each time costs a wake-up.
+/// The interval between updates of the figures. More would not be readable, and each costs a wake-up.
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// What is printed while the threads run.
+/// The output while the threads run.
 pub struct Screen<'a> {
     arguments: &'a Arguments,
     unit: Unit,
     values: Vec<Values>,
-    /// Whether the status lines are printed again and again: not into a file or a pipe.
+    /// True if the status lines are updated, which files and pipes do not get.
     live: bool,
     printed: bool,
     max: u64,
@@ -37,7 +37,7 @@ impl<'a> Screen<'a> {
         while !running.ended() {
             match running.wait(refresh) {
                 Wake::Signal(_) => return Ok(()),
-                Wake::Status => self.tell_status(running),
+                Wake::Status => self.print_current_status(running),
                 Wake::Bell => {
                     if let Some(why) = &mut why {
                         why.look(running);
@@ -49,7 +49,7 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
-    fn tell_status(&self, running: &Running) {
+    fn print_current_status(&self, running: &Running) {
         let lines = print::statuses(running.plan(), running.shared(), self.unit);
         const RULE: &str = "#---------------------------\n";
         output::aside(format_args!("{RULE}# cyclictest current status:\n{lines}{RULE}"));
@@ -68,10 +68,7 @@ impl<'a> Screen<'a> {
     }
 
     fn print_statuses(&mut self, plan: &Plan, shared: &Shared) -> Result<()> {
-        let back = match self.printed {
-            true => format!("\u{1b}[{}A", plan.threads.len() + 2),
-            false => String::new(),
-        };
+        let back = if self.printed { format!("\u{1b}[{}A", plan.threads.len() + 2) } else { String::new() };
         self.printed = true;
         let heading = print::heading(plan.policy);
         output::rendered(format_args!("{back}{heading}{}", print::statuses(plan, shared, self.unit)))
@@ -85,7 +82,7 @@ impl<'a> Screen<'a> {
         output::text(text)
     }
 
-    /// What is printed last of the threads.
+    /// Prints the last figures of the threads.
     pub fn end(&mut self, plan: &Plan, shared: &Shared) -> Result<()> {
         if self.arguments.verbose {
             self.print_values(shared)?;

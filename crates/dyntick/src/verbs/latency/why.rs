@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Late wake-ups, on their way from the measuring threads to the one who explains them.
+//! Late wake-ups, from the measuring threads to their explanation.
 
 mod page;
 
@@ -17,7 +17,7 @@ pub struct Why {
 }
 
 impl Why {
-    /// Starts recording, if causes are asked for. Where that is refused the rest goes on.
+    /// Starts recording, if causes are requested. If that is refused, the measurement continues without it.
     pub fn start(arguments: &Arguments, plan: &Plan) -> Option<Self> {
         let breaks = plan.break_above.is_some() && !arguments.tracemark;
         let most = if arguments.why.is_some() { arguments.why_max } else { 0 };
@@ -25,17 +25,17 @@ impl Why {
         (arguments.why.is_some() || breaks).then(|| Self { recorder: recorder(), next: 0 })
     }
 
-    /// Why late wake-ups are not explained.
+    /// The reason why late wake-ups are not explained.
     pub fn trouble(&self) -> Option<&str> {
         self.recorder.trouble()
     }
 
-    /// Takes note of those that were late since the last time.
+    /// Takes the late wake-ups since the last call.
     pub fn look(&mut self, running: &Running) {
         self.note(running.plan(), running.shared());
     }
 
-    /// Explains the worst, when all threads have ended.
+    /// Explains the worst ones, after all threads have ended.
     pub fn finish(mut self, plan: &Plan, shared: &Shared) -> LateReport {
         self.note(plan, shared);
         self.recorder.finish()

@@ -13,11 +13,11 @@ pub struct OnCpu<'c> {
     pub function: &'c str,
     /// The CPU.
     pub cpu: u32,
-    /// Its calls there.
+    /// Its calls on the CPU.
     pub count: &'c CallCount,
 }
 
-/// How many columns of counts fit beside the bars.
+/// The number of columns of counts that fit next to the bars.
 const COLUMNS: usize = 4;
 /// The longest bar.
 const BAR: u64 = 32;
@@ -27,8 +27,8 @@ pub fn each_cpu(calls: &TimedCalls) -> impl Iterator<Item = OnCpu<'_>> {
     calls.functions.iter().flat_map(on_cpus)
 }
 
-/// Two tables for each function, of so many runs with so many seconds in all; with a row for each CPU where
-/// these are not shown together.
+/// Two tables for each function: of this number of runs with this total of seconds, and with a row for each CPU
+/// unless they are shown together.
 pub fn blocks(calls: &TimedCalls, seconds: f64, runs: usize, each_cpu: bool) -> Vec<Block> {
     let of = |function: &FunctionCalls| -> Vec<Block> {
         let durations = durations(function, seconds, runs, each_cpu);
@@ -38,13 +38,12 @@ pub fn blocks(calls: &TimedCalls, seconds: f64, runs: usize, each_cpu: bool) -> 
     calls.functions.iter().flat_map(of).collect()
 }
 
-/// What the probes cost, each in a sentence.
+/// The cost of each probe, in a sentence.
 pub fn probes(calls: &TimedCalls) -> Vec<String> {
-    let within = match calls.with_others {
-        true => {
-            " The programs that count interruptions may run within these calls; use -e none to leave them out."
-        }
-        false => "",
+    let within = if calls.with_others {
+        " The programs that count interruptions may run within these calls; use -e none to leave them out."
+    } else {
+        ""
     };
     calls.costs.iter().map(|cost| words(cost) + within).collect()
 }
@@ -114,7 +113,7 @@ fn durations(function: &FunctionCalls, seconds: f64, runs: usize, each_cpu: bool
     }
 }
 
-/// What was not timed, and why.
+/// The calls that were not timed, and the reasons.
 fn lost(missed: u64, all: &CallCount) -> Vec<String> {
     let reasons = [
         (all.no_room, "calls were not timed: too many were in progress at the same time"),
@@ -128,7 +127,7 @@ fn lost(missed: u64, all: &CallCount) -> Vec<String> {
     lost.map(|(count, what)| format!("{} {what}.", numbers::count(count))).collect()
 }
 
-/// As bpftrace shows them: each octave between the first and the last, with a bar. None without calls.
+/// The histogram in bpftrace's format: each octave between the first and the last, with a bar. `None` without calls.
 fn octaves(function: &FunctionCalls, each_cpu: bool) -> Option<Table> {
     let all = function.together();
     let used = |(_, count): &(usize, &u64)| **count > 0;
@@ -137,14 +136,15 @@ fn octaves(function: &FunctionCalls, each_cpu: bool) -> Option<Table> {
     let last = places.next_back().unwrap_or(first);
     let cpus: Vec<(&u32, &CallCount)> = function.cpus.iter().collect();
     let apart = each_cpu && cpus.len() > 1 && cpus.len() <= COLUMNS;
-    let shown: Vec<(String, &CallCount)> = match apart {
-        true => cpus.iter().map(|(cpu, count)| (format!("CPU {cpu}"), *count)).collect(),
-        false => Vec::new(),
+    let shown: Vec<(String, &CallCount)> = if apart {
+        cpus.iter().map(|(cpu, count)| (format!("CPU {cpu}"), *count)).collect()
+    } else {
+        Vec::new()
     };
     let highest = all.octaves.iter().copied().max().unwrap_or(1);
     let row = |place: usize| {
         let counts = shown.iter().map(|(_, count)| *count).chain([&all]).map(|count| count.octaves[place]);
-        // What is not nothing has a bar, however short.
+        // Any count above zero has a bar.
         let bar = (all.octaves[place] * BAR).div_ceil(highest);
         let bar: String = std::iter::repeat_n('@', bar as usize).collect();
         [range(place).into()].into_iter().chain(counts.map(Cell::Count)).chain([bar.into()]).collect()
@@ -160,7 +160,7 @@ fn octaves(function: &FunctionCalls, each_cpu: bool) -> Option<Table> {
     })
 }
 
-/// As bpftrace writes it: `[512, 1K)`, where K is 1024. The last octave of all has no end.
+/// The range of an octave in bpftrace's format: `[512, 1K)`, with 1K = 1024. The last octave has no end.
 fn range(octave: usize) -> String {
     let octaves = CallCount::default().octaves.len();
     let number = |power: usize| match power {
@@ -226,19 +226,19 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_in_tables() {
+    fn calls_are_shown_in_tables() {
         insta::assert_snapshot!("calls", text(&timed(), 1, true));
         insta::assert_snapshot!("calls_together", text(&timed(), 5, false));
     }
 
     #[test]
-    fn programs_get_all_of_it() {
+    fn json_has_all_figures() {
         let value = serde_json::to_value(printed::PrintedCalls::of(&timed())).unwrap();
         insta::assert_snapshot!("calls_json", serde_json::to_string_pretty(&value).unwrap());
     }
 
     #[test]
-    fn ranges_are_bpftraces() {
+    fn ranges_are_written_as_by_bpftrace() {
         let ranges = [0, 1, 8, 9, 10, 19, 20, 47].map(range);
         let expected = [
             "[0, 2)",
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_add_up() {
+    fn runs_are_added() {
         let mut sum = timed();
         sum.add(&timed());
         assert_eq!(sum.functions[0].together().ended(), 90);

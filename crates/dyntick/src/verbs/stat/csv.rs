@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was measured, as lines of fields.
+//! The measurement as lines of fields.
 
 use super::{calls, power};
 use crate::labels;
@@ -7,13 +7,13 @@ use dyntick_count::{Measured, Row, per_cpu};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_model::text::clean_line;
 
-/// A line for each row of each CPU: seconds since the begin, CPU, group, part, count, count per second,
-/// total ns, mean ns, longest ns, cause. `header` names them first. A field that holds the separator or a
-/// quotation mark stands in quotation marks; names have no control characters in them, so a record is a line.
-/// Lines of no CPU say by what was counted (`source`, once) and, where events were lost, how many and why
-/// (`lost`). Calls of functions are rows of `calls`, with their name as the part; what timing them costs is
-/// in lines of no CPU (`probe`). Energy is in rows `energy_uj` of no CPU, in uJ and uJ per second, with the
-/// zone as the part and the name of turbostat's column as the last field.
+/// A line for each row of each CPU: seconds since the beginning, CPU, group, part, count, count per second, total ns,
+/// mean ns, longest ns, cause. `header` names them first. A field that contains the separator or a quotation mark is
+/// quoted; names have no control characters, so a record is one line. Lines without a CPU name the source of the counts
+/// (`source`, once) and, if events were lost, their number and the reason (`lost`). Calls of functions are rows of
+/// `calls`, with their name as the part; the cost of timing them is in lines without a CPU (`probe`). Energy is in rows
+/// `energy_uj` without a CPU, in µJ and µJ per second, with the zone as the part and the name of turbostat's column as
+/// the last field.
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
         ["time", "cpu", "what", "part", "count", "per_second", "total_ns", "mean_ns", "longest_ns", "cause"];
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_stay_fields() {
+    fn fields_are_quoted() {
         assert_eq!(quoted("a", ","), "a");
         assert_eq!(quoted("a,b", ","), "\"a,b\"");
         assert_eq!(quoted("a,b", ";"), "a,b");

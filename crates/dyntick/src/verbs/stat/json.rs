@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was measured, for programs.
+//! The measurement for JSON.
 
 use super::calls::printed::PrintedCalls;
 use super::longest::PrintedLongest;
@@ -13,26 +13,26 @@ use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One measurement; durations in ns, counts of several runs as their sum.
+/// One measurement; durations in ns, and counts of several runs as their sum.
 #[derive(Serialize, JsonSchema)]
 pub struct Printed<'a> {
     /// `uname -r`.
     kernel: &'a KernelVersion,
-    /// The command that was measured; empty where there was none.
+    /// The measured command; empty if there was none.
     command: &'a [String],
-    /// How the command ended.
+    /// The result of the command.
     ended: Option<Ended>,
-    /// When the measurement ended, ns since the first was begun.
+    /// The end of the measurement, ns since the first one began.
     at_ns: u64,
-    /// How long it was; of several runs all together.
+    /// The length of the measurement; for several runs, the sum.
     measured_ns: u64,
-    /// How many runs it had.
+    /// The number of runs.
     runs: usize,
-    /// Whether causes could be counted.
+    /// True if causes could be counted.
     counted: bool,
-    /// By what was counted: `bpf` or `tracefs`; none where nothing was.
+    /// The source of the counts: `bpf` or `tracefs`; null if nothing was counted.
     source: Option<&'static str>,
-    /// Of trace events: that they are it, why, and what that costs.
+    /// A note about counting from trace events: the reason, and the cost.
     source_note: Option<String>,
     /// The measured CPUs, by number.
     cpus: Vec<Cpu>,
@@ -44,122 +44,122 @@ pub struct Printed<'a> {
     power: Option<Vec<Zone<'a>>>,
     /// The calls of kernel functions, with `--calls`.
     calls: Option<PrintedCalls<'a>>,
-    /// What cannot be reported here, and what it needs.
+    /// The counters that are not available, and what they need.
     missing: &'a [Missing],
     /// The CPUs that were offline meanwhile: their figures do not hold.
     offline: &'a CpuList,
 }
 
-/// How the command ended.
+/// The result of the command.
 #[derive(Serialize, JsonSchema)]
 struct Ended {
-    /// Its exit status; 128 and the signal's number where a signal ended it.
+    /// The exit status; 128 plus the signal's number if a signal ended it.
     status: u8,
-    /// User time.
+    /// The user time.
     user_ns: i64,
-    /// System time.
+    /// The system time.
     system_ns: i64,
-    /// Context switches that it made by waiting.
+    /// The voluntary context switches.
     voluntary_switches: i64,
-    /// Context switches by preemption.
+    /// The involuntary context switches (preemption).
     involuntary_switches: i64,
 }
 
 /// One CPU. The times of its parts add up to `time_ns`.
 #[derive(Serialize, JsonSchema)]
 struct Cpu {
-    /// Its number.
+    /// The CPU number.
     cpu: u32,
-    /// What interrupted it, the longest first: interrupts, softirqs, non-maskable interrupts, kernel threads.
+    /// The interruptions, the longest first: interrupts, softirqs, NMIs, kernel threads.
     interruptions: Vec<Group>,
-    /// User tasks other than the command's and dyntick's, which are no interruptions.
+    /// The user tasks other than the command's and dyntick's, which are not interruptions.
     user_tasks: Vec<Group>,
-    /// Page faults, which are no interruptions.
+    /// The page faults, which are not interruptions.
     page_faults: Vec<Group>,
-    /// Parts whose group was not counted; their time may be in other rows.
+    /// The parts whose group was not counted; their time may be in other rows.
     parts: Vec<Group>,
-    /// All of its time: how long it was measured, or the sum of its parts where that is longer.
+    /// The total time of the CPU: the length of the measurement, or the sum of its parts if that is longer.
     time_ns: u64,
-    /// Time in interruptions.
+    /// The time in interruptions.
     interrupted_ns: u64,
-    /// That of it whose cause no rule names.
+    /// The part of `interrupted_ns` whose cause no rule names.
     unattributed_ns: u64,
-    /// Time slices of the command's tasks.
+    /// The time slices of the command's tasks.
     command_ns: u64,
-    /// Time slices of dyntick's own tasks.
+    /// The time slices of dyntick's own tasks.
     observer_ns: u64,
-    /// Time slices of other user tasks.
+    /// The time slices of other user tasks.
     other_tasks_ns: u64,
-    /// Idle time.
+    /// The idle time.
     idle_ns: u64,
-    /// Time that no counted event accounts for.
+    /// The time that no counted event accounts for.
     uncounted_ns: u64,
-    /// Ticks.
+    /// The number of ticks.
     ticks: u64,
-    /// How often the tick was stopped.
+    /// The number of times that the tick was stopped.
     tick_stopped: u64,
-    /// How often it was kept, and why; the most frequent first.
+    /// The number of times that it was kept, by tick dependency; the most frequent first.
     tick_kept: Vec<Kept>,
     /// The machine's own counters.
     machine: CpuMeters,
 }
 
-/// How often the tick was kept for one reason.
+/// The number of times that the tick was kept for one reason.
 #[derive(Serialize, JsonSchema)]
 struct Kept {
-    /// The reason.
+    /// The tick dependency.
     dependency: TickDependency,
-    /// How often.
+    /// The count.
     count: u64,
 }
 
-/// What is counted together, with its parts.
+/// A group of rows that is counted together, with its parts.
 #[derive(Serialize, JsonSchema)]
 struct Group {
     #[serde(flatten)]
     row: PrintedRow,
-    /// What it consists of.
+    /// The parts of the group.
     parts: Vec<PrintedRow>,
 }
 
-/// What is counted under one name.
+/// A row that is counted under one name.
 #[derive(Serialize, JsonSchema)]
 struct PrintedRow {
-    /// What it is called.
+    /// The name of the row.
     name: String,
-    /// Its cause, as `explain` names it.
+    /// The cause, as `explain` names it.
     cause: Option<CauseId>,
-    /// What the cause is.
+    /// The title of the cause.
     title: Option<&'static str>,
-    /// What fixes it on this machine, the best way first.
+    /// The fixes on this machine, the best first.
     fixes: Vec<String>,
-    /// How often it began.
+    /// The number of times that it began.
     count: u64,
-    /// Of several runs: the standard deviation of the count, as a share of the mean.
+    /// The standard deviation of the count over several runs, as a share of the mean.
     count_deviation: Option<f64>,
-    /// How often per second.
+    /// The count per second.
     per_second: f64,
-    /// Total duration; none where durations are not known.
+    /// The total duration; null if durations are not known.
     total_ns: Option<u64>,
-    /// Mean duration.
+    /// The mean duration.
     mean_ns: Option<f64>,
     /// The longest duration.
     longest_ns: Option<u64>,
-    /// How many durations there were in each bucket that has any.
+    /// The number of durations in each bucket with at least one.
     histogram: Vec<Bucket>,
 }
 
 /// A bucket of durations.
 #[derive(Serialize, JsonSchema)]
 struct Bucket {
-    /// Where it ends; the last has no end.
+    /// The end of the bucket; the last has none.
     below_ns: Option<u64>,
-    /// How many are in it.
+    /// The number of durations in it.
     count: u64,
 }
 
 impl<'a> Printed<'a> {
-    /// Of what was measured.
+    /// Converts a measurement.
     pub fn of(measured: &'a Measured, command: &'a [String], adviser: &'a Adviser) -> Self {
         let source = measured.source.as_ref();
         Self {

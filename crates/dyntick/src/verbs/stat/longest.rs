@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interruptions that took longer than `--over`, one by one.
+//! The interruptions that took longer than `--over`, one by one.
 
 use crate::labels;
 use dyntick_count::{Longest, cause};
@@ -9,16 +9,17 @@ use dyntick_report::{Block, Cell, Column, Table, numbers, row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `--over` said, in ns.
+/// Parses the value of `--over`, to ns.
 pub fn over(text: &str) -> Result<u64, String> {
-    let us: f64 = text.parse().map_err(|_| "give a time in µs, as 50 or 0.5".to_owned())?;
-    match us.is_finite() && us >= 0.0 {
-        true => Ok((us * 1000.0).round() as u64),
-        false => Err("must be 0 or more".to_owned()),
+    let us: f64 = text.parse().map_err(|_| "give a time in µs, e.g. 50 or 0.5".to_owned())?;
+    if us.is_finite() && us >= 0.0 {
+        Ok((us * 1000.0).round() as u64)
+    } else {
+        Err("must be 0 or more".to_owned())
     }
 }
 
-/// As a table; the longest of them where they are more than `limit`.
+/// The interruptions as a table; only the longest if there are more than `limit`.
 pub fn block(longest: &Longest, limit: usize) -> Block {
     if longest.each.is_empty() && longest.lost == 0 {
         let over = numbers::duration(longest.over_ns as f64);
@@ -56,45 +57,45 @@ pub fn block(longest: &Longest, limit: usize) -> Block {
     })
 }
 
-/// Interruptions that took long, for programs.
+/// The interruptions that took long, for JSON.
 #[derive(Serialize, JsonSchema)]
 pub struct PrintedLongest<'a> {
-    /// From which duration on.
+    /// The smallest duration that is listed.
     over_ns: u64,
-    /// Each of them.
+    /// The interruptions.
     each: Vec<Long<'a>>,
-    /// How many more there were that the ring buffer had no room for.
+    /// The number of further ones, which did not fit into the ring buffer.
     lost: u64,
 }
 
 /// An interruption that took long.
 #[derive(Serialize, JsonSchema)]
 struct Long<'a> {
-    /// When it began, ns since the measurement did.
+    /// Its beginning, ns since that of the measurement.
     at_ns: u64,
     /// Its CPU.
     cpu: u32,
-    /// How long it took.
+    /// The duration.
     ns: u64,
-    /// What it is called.
+    /// The name of the row.
     name: String,
-    /// Its cause, as `explain` names it.
+    /// The cause, as `explain` names it.
     cause: Option<CauseId>,
-    /// The task that it interrupted; none where it is the time slice of a task.
+    /// The interrupted task; null if this is the time slice of a task.
     interrupted: Option<Interrupted<'a>>,
 }
 
 /// A task that was interrupted.
 #[derive(Serialize, JsonSchema)]
 struct Interrupted<'a> {
-    /// Its thread's number; 0 is the idle task.
+    /// The thread ID; 0 is the idle task.
     pid: u32,
     /// Its name.
     comm: &'a str,
 }
 
 impl<'a> PrintedLongest<'a> {
-    /// Of one measurement.
+    /// Converts the interruptions of one measurement.
     pub fn of(longest: &'a Longest) -> Self {
         let long = |(at_ns, one): &'a (u64, Occurrence)| Long {
             at_ns: *at_ns,
@@ -108,7 +109,7 @@ impl<'a> PrintedLongest<'a> {
     }
 }
 
-/// Whether a task was interrupted: after a time slice it is not known which ran before.
+/// Returns true if a task was interrupted: for a time slice the previous task is not known.
 fn interrupts(one: &Occurrence) -> bool {
     use dyntick_observe::live::Key::*;
     !matches!(one.key, Task { .. } | KernelThread { .. } | Work { .. })
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_longest_in_the_order_of_time() {
+    fn longest_interruptions_are_in_the_order_of_time() {
         let Block::Table(table) = block(&longest(&[60_000, 90_000, 70_000, 80_000], 2), 3) else { panic!() };
         let shown: Vec<String> = table.rows.iter().map(|row| row[2].to_string()).collect();
         assert_eq!(shown.len(), 3);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_in_us() {
+    fn time_is_in_us() {
         assert_eq!((over("50"), over("0.5"), over("0")), (Ok(50_000), Ok(500), Ok(0)));
         assert!(over("50us").is_err() && over("-1").is_err() && over("inf").is_err());
     }

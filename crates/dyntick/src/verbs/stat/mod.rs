@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// What may be said to `stat`.
+/// The arguments of `dyntick stat`.
 #[derive(Args)]
 #[command(after_help = "\
 Events are counted in the kernel by eBPF (needs root, or CAP_BPF and CAP_PERFMON). Where a kernel cannot do \
@@ -42,7 +42,7 @@ Examples:
   dyntick stat -C 3 -e none --calls hrtimer_interrupt -- ./app
                                     how long each call of a kernel function takes there")]
 pub struct Arguments {
-    /// CPUs to measure, as 1-3,8 [default: all online CPUs]
+    /// CPUs to measure, e.g. 1-3,8 [default: all online CPUs]
     #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Measure all CPUs (the default)
@@ -104,19 +104,19 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// A year: no sum of times overflows, and nobody waits longer.
+/// A year: no sum of times overflows, and no measurement is longer.
 const LONGEST_MS: u64 = 365 * 86_400_000;
 
-/// How many functions may be timed at a time: as many tables somebody looks at.
+/// The largest number of functions that are timed at once: each is a table to read.
 const MOST_CALLS: usize = 8;
 
-/// How many rows of a CPU fit a screen.
+/// The number of rows of a CPU that fit a screen.
 const ROWS: usize = 24;
 
-/// From so many CPUs on one table shows the sum.
+/// The number of CPUs from which on one table shows the sum.
 const MANY_CPUS: usize = 5;
 
-/// Measures and tells. The exit status is the command's.
+/// Measures and reports. The exit status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cpus = measuring::cpus(arguments.cpus.as_ref())?;
     let kinds = kinds(&arguments.events);
@@ -147,18 +147,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     }
     let measured = measured.context("nothing was measured")?;
-    // With -I all has been printed already.
+    // With -I everything has been printed already.
     if arguments.interval.is_none() {
         out.show(&measured)?;
     }
     Ok(status)
 }
 
-/// One measurement, from the command's begin to its end.
+/// Makes one measurement, from the command's start to its end.
 fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measured> {
     let pinned = arguments.pin.then_some(arguments.cpus.as_ref()).flatten();
     let mut running = session.start(&arguments.command, &arguments.pids, pinned)?;
-    // Only now: reading the first figures takes some ms of its own.
+    // Only now: reading the first figures takes some ms itself.
     let begin = Instant::now();
     let deadline = arguments.timeout.map(|ms| begin + Duration::from_millis(ms));
     let Some(ms) = arguments.interval else {
@@ -181,17 +181,18 @@ fn once(arguments: &Arguments, session: &mut Session, out: &Out) -> Result<Measu
     }
 }
 
-/// What may stand between fields: none that ends a line or that a terminal obeys.
+/// Parses a field separator, which must neither end a line nor control a terminal.
 fn separator(text: &str) -> Result<String, String> {
-    // A tab, and the separators that ASCII has for this.
+    // A tab, and ASCII's own separators.
     let harmless = |c: char| matches!(c, '\t' | '\x1c'..='\x1f') || !c.is_control();
-    match text.chars().all(harmless) {
-        true => Ok(text.to_owned()),
-        false => Err("a separator must not have control characters other than tab".to_owned()),
+    if text.chars().all(harmless) {
+        Ok(text.to_owned())
+    } else {
+        Err("a separator must not have control characters other than tab".to_owned())
     }
 }
 
-/// What `-e` may say.
+/// The values of `-e`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     None,
@@ -205,40 +206,37 @@ fn event(text: &str) -> Result<Event, String> {
     }
 }
 
-/// The kinds that are asked for: all where nothing is said.
+/// The requested kinds; all by default.
 fn kinds(events: &[Event]) -> BTreeSet<Kind> {
     let kind = |event: &Event| match event {
         Event::None => None,
         Event::Kind(kind) => Some(*kind),
     };
-    match events.is_empty() {
-        true => Kind::ALL.into(),
-        false => events.iter().filter_map(kind).collect(),
-    }
+    if events.is_empty() { Kind::ALL.into() } else { events.iter().filter_map(kind).collect() }
 }
 
-/// Where the figures go and in which form.
+/// The destination and the format of the figures.
 struct Out {
     to: To,
     form: Form,
     command: Vec<String>,
     adviser: Adviser,
     look: page::Look,
-    /// Whether something has been reported already.
-    told: Cell<bool>,
+    /// True if something has been reported already.
+    has_reported: Cell<bool>,
 }
 
-/// As perf does: the command owns standard output, so figures go to standard error; those for programs
-/// go to standard output where no command is run.
+/// The destination, as with perf: the command owns standard output, so figures go to standard error. JSON and CSV
+/// go to standard output if no command is run.
 enum To {
     Output,
-    /// Standard error, beside a command or in place of standard output.
+    /// Standard error, after a command or in place of standard output.
     Aside {
         beside_command: bool,
     },
-    /// A file that is written once and completely.
+    /// A file that is written once, completely.
     Named(PathBuf),
-    /// A file that grows.
+    /// A file that is appended to.
     Growing(PathBuf, File),
 }
 
@@ -249,7 +247,7 @@ impl To {
             let beside_command = !arguments.command.is_empty();
             return Ok(if is_text || beside_command { Self::Aside { beside_command } } else { Self::Output });
         };
-        // A file that cannot be written is refused before anything runs.
+        // An unwritable file is refused before anything runs.
         output::ensure_writable(path)?;
         if (arguments.interval.is_none() && !arguments.append) || dyntick_system::is_standard_output(path) {
             return Ok(Self::Named(path.clone()));
@@ -271,9 +269,9 @@ impl To {
         match self {
             Self::Output => output::rendered(text),
             Self::Aside { beside_command } => match output::rendered_aside(text) {
-                // The status is the command's, whether or not the figures could be written.
+                // The exit status is the command's, even if the figures could not be written.
                 Err(_) if *beside_command => Ok(()),
-                told => told,
+                has_reported => has_reported,
             },
             Self::Named(path) => output::file(path, text.as_bytes()),
             Self::Growing(path, file) => {
@@ -308,12 +306,12 @@ impl Out {
             command: arguments.command.clone(),
             adviser: Adviser::of_this_machine()?,
             look,
-            told: Cell::new(false),
+            has_reported: Cell::new(false),
         })
     }
 
     fn show(&self, measured: &Measured) -> Result<()> {
-        let first = !self.told.replace(true);
+        let first = !self.has_reported.replace(true);
         let text = match &self.form {
             Form::Text => {
                 let document = page::document(measured, &self.command, &self.adviser, &self.look, first);
@@ -322,13 +320,10 @@ impl Out {
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
                 let printed = Printed::of(measured, &self.command, &self.adviser);
-                match lines {
-                    true => output::as_json_line(&printed)?,
-                    false => output::as_json(&printed)?,
-                }
+                if *lines { output::as_json_line(&printed)? } else { output::as_json(&printed)? }
             }
         };
-        // Each form has cleaned what it prints; the separator may be a tab.
+        // Each format has cleaned its output; the separator may be a tab.
         self.to.put(&text)
     }
 }
@@ -338,7 +333,7 @@ mod tests {
     use super::{Event, Kind, event, kinds, separator};
 
     #[test]
-    fn no_kind_is_a_choice_too() {
+    fn no_kind_is_a_choice() {
         assert_eq!((event("none"), event("ticks")), (Ok(Event::None), Ok(Event::Kind(Kind::Ticks))));
         assert!(event("ghosts").unwrap_err().ends_with("nmis, and none"));
         assert_eq!((kinds(&[]).len(), kinds(&[Event::None]).len()), (Kind::ALL.len(), 0));
@@ -346,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_separator_is_no_command_to_the_terminal() {
+    fn separator_cannot_control_the_terminal() {
         for text in ["", ",", ";;", "\t", "\u{1f}", "µ"] {
             assert_eq!(separator(text), Ok(text.to_owned()));
         }

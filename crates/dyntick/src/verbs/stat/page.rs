@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What was measured, for a terminal.
+//! The measurement for a terminal.
 
 use super::{MANY_CPUS, calls, longest, power};
 use crate::adviser::Adviser;
@@ -15,20 +15,20 @@ use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
 use dyntick_system::hotplug;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How it is shown.
+/// The layout of the page.
 pub struct Look {
-    /// A table for each CPU, however many there are.
+    /// True for a table for each CPU, however many there are.
     pub per_cpu: bool,
-    /// How many rows of a CPU are shown.
+    /// The number of rows that are shown for a CPU.
     pub rows: usize,
-    /// Tables only, as for each of many intervals.
+    /// True for tables only, e.g. for each of many intervals.
     pub brief: bool,
 }
 
-/// How many causes are explained.
+/// The number of causes that are explained.
 const EXPLAINED: usize = 6;
 
-/// All of it. The `first` of several says by what was counted.
+/// The complete document. The `first` of several names the source of the counts.
 pub fn document(
     measured: &Measured,
     command: &[String],
@@ -55,7 +55,7 @@ pub fn document(
     blocks.extend(measured.power.as_deref().map(power::block));
     if let Some(timed) = &measured.calls {
         blocks.extend(calls::blocks(timed, measured.seconds(), measured.repeats(), !in_one));
-        // Of several intervals the first one says it.
+        // Of several intervals only the first has it.
         blocks
             .extend(calls::probes(timed).into_iter().filter(|_| first || !look.brief).map(Block::Paragraph));
     }
@@ -88,10 +88,8 @@ fn title(measured: &Measured, command: &[String], look: &Look) -> String {
         runs => format!("{runs} runs of {} each", seconds(measured.ns / runs as u64)),
     };
     let at = if look.brief { format!("at {}: ", seconds(measured.at_ns)) } else { String::new() };
-    let what = match command.is_empty() {
-        true => String::new(),
-        false => format!(", while `{}` ran", typed::command(command)),
-    };
+    let what =
+        if command.is_empty() { String::new() } else { format!(", while `{}` ran", typed::command(command)) };
     format!("{at}{cpus} {}, {time}{what}", measured.cpus)
 }
 
@@ -99,7 +97,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
     let mut lead = Vec::new();
     let note = measured.source.as_ref().and_then(labels::note);
     lead.extend(note.filter(|_| first));
-    lead.extend(hotplug::note(&measured.offline).map(|told| format!("{told}.")));
+    lead.extend(hotplug::note(&measured.offline).map(|sentences| format!("{sentences}.")));
     if let Some(finished) = measured.finished.as_ref().filter(|_| !look.brief) {
         let usage = finished.usage;
         let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
@@ -113,7 +111,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
             usage.ru_nivcsw
         ));
     }
-    // Where many intervals follow, what is missing has no section of its own.
+    // If many intervals follow, missing counters have no own section.
     let power = measured.missing.iter().find(|missing| missing.what == POWER);
     let power = power.filter(|_| look.brief && first);
     lead.extend(power.map(|missing| format!("Power is not available here: it needs {}.", missing.needs)));
@@ -164,8 +162,8 @@ fn table(measured: &Measured, cpu: &CpuCounts, limit: usize) -> Table {
     Table { caption, columns, rows, notes }
 }
 
-/// The rows that are shown: every group, and as many parts as there is room for. Tasks come last, since
-/// there may be many and they say the least.
+/// The rows that are shown: every group, and as many parts as fit. Tasks come last, since there may be many and they
+/// matter least.
 fn largest(cpu: &CpuCounts, limit: usize) -> (Vec<(usize, &Row)>, usize) {
     let rank = |row: &Row| std::cmp::Reverse((!row.is_user_tasks(), row.count.ns, row.count.count));
     let mut parts: Vec<&Row> = cpu.groups.iter().flat_map(|group| &group.parts).collect();
@@ -174,7 +172,7 @@ fn largest(cpu: &CpuCounts, limit: usize) -> (Vec<(usize, &Row)>, usize) {
     let first_hidden = parts.get(room).map(|row| rank(row));
     let shown = |row: &&Row| first_hidden.is_none_or(|hidden| rank(row) < hidden);
     let mut lines = Vec::new();
-    // Interruptions, then what is none.
+    // Interruptions come first, then everything else.
     for class in [None, Some(Class::Interruption), Some(Class::PageFaults), Some(Class::UserTasks)] {
         for group in cpu.groups.iter().filter(|group| group.class() == class) {
             lines.push((0, &group.row));
@@ -193,7 +191,7 @@ fn cells(row: &Row, depth: usize, measured: &Measured, repeats: u64) -> Vec<Cell
     let duration = |ns: f64| Cell::or_blank((!row.is_counted_only()).then_some(Cell::Duration(ns)));
     let longest = match (count.longest_ns, count.highest_bucket().and_then(bucket_end_ns)) {
         (Some(ns), _) => duration(ns as f64),
-        // The longest of all came before the window: only its bucket is known.
+        // The longest duration was before the window: only its bucket is known.
         (None, Some(end)) => format!("<{}", numbers::duration(end as f64)).into(),
         (None, None) => Cell::or_blank(None),
     };
@@ -211,7 +209,7 @@ fn cells(row: &Row, depth: usize, measured: &Measured, repeats: u64) -> Vec<Cell
     cells
 }
 
-/// What is said below the table of a CPU.
+/// The notes below the table of a CPU.
 fn notes(cpu: &CpuCounts, counted: bool) -> Vec<String> {
     let time = cpu.time;
     let share = |ns: u64| numbers::percent(time.share(ns));
@@ -237,7 +235,7 @@ fn notes(cpu: &CpuCounts, counted: bool) -> Vec<String> {
     notes
 }
 
-/// The rest of the time, beside interruptions.
+/// The rest of the time, without interruptions.
 fn rest(time: &CpuTime) -> Option<String> {
     let parts = [
         ("the command", time.command_ns),
@@ -262,8 +260,8 @@ fn tick(cpu: &CpuCounts) -> Option<String> {
         .collect();
     let stopped = (cpu.stopped > 0).then(|| format!("stopped {} times", numbers::count(cpu.stopped)));
     let kept = (!kept.is_empty()).then(|| format!("kept {}", kept.join(", ")));
-    let told: Vec<String> = stopped.into_iter().chain(kept).collect();
-    (!told.is_empty()).then(|| format!("The tick was {}.", told.join("; ")))
+    let sentences: Vec<String> = stopped.into_iter().chain(kept).collect();
+    (!sentences.is_empty()).then(|| format!("The tick was {}.", sentences.join("; ")))
 }
 
 fn idle(cpu: &CpuCounts, share: &impl Fn(u64) -> String) -> Option<String> {
@@ -292,12 +290,12 @@ fn idle(cpu: &CpuCounts, share: &impl Fn(u64) -> String) -> Option<String> {
     (!used.is_empty()).then(|| format!("Idle states: {}.", used.join(", ")))
 }
 
-/// Where no other task ran, what the scheduler counted as a second one.
+/// The reason for a second runnable task, if no other task ran.
 const UNSEEN: &str = "or the fair server; no other task was counted here";
 
 /// The causes that took the most time, in words.
 fn explained(counts: &[CpuCounts], cpus: &CpuList, adviser: &Adviser) -> Vec<(String, String)> {
-    // Why ticks are kept comes first: it is what users ask most.
+    // The reasons for kept ticks come first, as users ask about them most.
     let kept: BTreeSet<_> =
         counts.iter().flat_map(|cpu| &cpu.kept).map(|(dependency, _)| *dependency).collect();
     let kept = kept.into_iter().filter_map(|dependency| cause(&Key::TickKept { dependency }));
@@ -317,11 +315,11 @@ fn explained(counts: &[CpuCounts], cpus: &CpuList, adviser: &Adviser) -> Vec<(St
     kept.chain(by_time(counts, adviser)).filter_map(words).take(EXPLAINED).collect()
 }
 
-/// The causes of what was counted, that which took the most time first; user tasks come last.
+/// The counted causes, by their time, longest first; user tasks come last.
 fn by_time(counts: &[CpuCounts], adviser: &Adviser) -> impl Iterator<Item = CauseId> + use<> {
     let mut by_cause: BTreeMap<CauseId, (bool, u64, u64)> = BTreeMap::new();
     for group in counts.iter().flat_map(|cpu| &cpu.groups) {
-        // A sum has no cause of its own.
+        // A sum does not have its own cause.
         let rows = if group.parts.is_empty() { std::slice::from_ref(&group.row) } else { &group.parts };
         for row in rows {
             if let Some(cause) = adviser.cause_of(row) {
@@ -342,7 +340,7 @@ mod tests {
     use dyntick_observe::live::{Count, Snapshot, Whose};
 
     #[test]
-    fn what_began_before_has_no_count() {
+    fn row_that_began_before_has_no_count() {
         let task = |comm: &str| Key::Task { comm: Some(comm.into()), whose: Whose::Other };
         let once = Count { count: 1, ns: 400_000, ..Count::default() };
         let counts = [(task("sh"), once), (task("app"), Count { ns: 600_000, ..Count::default() })];

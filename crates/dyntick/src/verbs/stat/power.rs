@@ -30,27 +30,27 @@ pub fn block(zones: &[Power]) -> Block {
     })
 }
 
-/// A name that no other zone of the machine has: `package-0/core`.
+/// A unique name on the machine: `package-0/core`.
 pub fn full_name(zone: &Power) -> String {
     zone.part_of.iter().chain([&zone.name]).map(String::as_str).collect::<Vec<_>>().join("/")
 }
 
-/// A zone, for programs.
+/// A zone, for JSON.
 #[derive(Serialize, JsonSchema)]
 pub struct Zone<'a> {
-    /// Its full name, as `package-0/core`.
+    /// The full name, e.g. `package-0/core`.
     zone: String,
-    /// The name of turbostat's column for its power, where it has one.
+    /// The name of turbostat's column for its power, if it has one.
     turbostat: Option<&'a str>,
-    /// The energy that it used, J.
+    /// The energy, J.
     joules: f64,
-    /// Its mean power, W.
+    /// The mean power, W.
     watts: Option<f64>,
-    /// How long it was measured, ns.
+    /// The length of the measurement, ns.
     measured_ns: u64,
 }
 
-/// For programs.
+/// Converts the zones for JSON.
 pub fn printed(zones: &[Power]) -> Vec<Zone<'_>> {
     let zone = |zone: &'_ Power| Zone {
         zone: full_name(zone),
@@ -84,13 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_told_in_a_table() {
+    fn zones_are_shown_in_a_table() {
         let document = Document { blocks: vec![block(&zones())], ..Document::default() };
         insta::assert_snapshot!("power", dyntick_report::terminal(&document, 100, false));
     }
 
     #[test]
-    fn programs_get_names_of_their_own() {
+    fn json_has_unique_names() {
         let value = serde_json::to_value(printed(&zones())).unwrap();
         assert_eq!(
             (&value[1]["zone"], &value[1]["turbostat"]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures where there is no terminal: a table for each interval.
+//! The figures without a terminal: a table for each interval.
 
 use super::sample::{Cpu, Sample};
 use super::screen::role;
@@ -8,17 +8,17 @@ use crate::labels;
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
 use dyntick_system::hotplug;
 
-/// How many causes of a CPU are shown.
+/// The number of causes that are shown for a CPU.
 const CAUSES: usize = 6;
 
-/// One interval.
+/// Makes the document of one interval.
 pub fn document(machine: &str, sample: &Sample, state: &State) -> Document {
     let mut blocks = vec![Block::Table(cpus(sample, state))];
     blocks.extend(state.cpus(sample).into_iter().filter_map(|cpu| of_cpu(cpu, state)).map(Block::Table));
     let mut lead: Vec<String> =
         sample.power.iter().map(|power| format!("{}: {:.2} W.", power.name, power.watts)).collect();
     lead.extend(sample.source_note.clone());
-    lead.extend(hotplug::note(&sample.offline).map(|told| format!("{told}.")));
+    lead.extend(hotplug::note(&sample.offline).map(|note| format!("{note}.")));
     let lost = (sample.lost.events(), sample.lost.unnamed);
     lead.extend((lost.0 > 0).then(|| format!("{} events were lost.", lost.0)));
     lead.extend((lost.1 > 0).then(|| format!("{} events have no name.", lost.1)));
@@ -32,7 +32,7 @@ pub fn document(machine: &str, sample: &Sample, state: &State) -> Document {
 fn cpus(sample: &Sample, state: &State) -> Table {
     let shown = state.cpus(sample);
     let mut columns = columns(sample);
-    // What no CPU has takes no column.
+    // A column without any value is left out.
     columns.retain(|(_, cell)| shown.iter().any(|cpu| cell(cpu) != Cell::from("")));
     let row = |cpu: &Cpu| columns.iter().map(|(_, cell)| cell(cpu)).collect();
     let rows = shown.into_iter().map(row).collect();
@@ -40,10 +40,10 @@ fn cpus(sample: &Sample, state: &State) -> Table {
     Table { caption: String::new(), columns, rows, notes: Vec::new() }
 }
 
-/// A column, and what stands in it for a CPU.
+/// A column, and the function for its cells.
 type OfCpu = (Column, fn(&Cpu) -> Cell);
 
-/// The columns with what stands in them; without counters only those that need none.
+/// The columns with their cells; without counters, only those that need none.
 fn columns(sample: &Sample) -> Vec<OfCpu> {
     let figure = |name| Column::figure(name, "");
     let mut columns: Vec<OfCpu> = vec![
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn without_counters_timer_interrupts_are_no_ticks() {
+    fn timer_interrupts_are_not_called_ticks_without_counters() {
         let sample = Sample { seconds: 1.0, cpus: vec![cpu(2)], ..Sample::default() };
         let text = text(&sample);
         assert!(text.contains("LOC/s") && text.contains("interrupts/s") && text.contains("608"), "{text}");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn at_80_columns_it_is_a_table_without_empty_columns() {
+    fn table_fits_80_columns_without_empty_columns() {
         let kept = Cpu {
             tick_kept: Some(dyntick_model::TickDependency::PosixTimer),
             interrupted: Some(0.5),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_that_are_left_out_are_counted() {
+    fn omitted_causes_are_counted() {
         let sample = Sample { seconds: 1.0, cpus: vec![cpu(10)], source: Some("bpf"), ..Sample::default() };
         let text = text(&sample);
         assert!(text.contains("ticks/s") && text.contains("4 more; --json has all."), "{text}");

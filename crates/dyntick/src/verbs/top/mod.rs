@@ -31,14 +31,14 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// What may be said to `top`.
+/// The arguments of `dyntick top`.
 #[derive(Args)]
 #[command(after_help = "\
 Events are counted in the kernel by eBPF, or from trace events where this kernel cannot do that. \
 Without root (or CAP_BPF and CAP_PERFMON) only the counters of /proc and /sys are shown. dyntick itself stays off \
 isolated CPUs, and off the measured CPUs if others are left. Press F1 for the keys.")]
 pub struct Arguments {
-    /// CPUs to show, as 1-3,8 [default: all online CPUs]
+    /// CPUs to show, e.g. 1-3,8 [default: all online CPUs]
     #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Count by eBPF (bpf), from trace events (tracefs), or by eBPF with trace events as the fallback
@@ -65,10 +65,10 @@ pub struct Arguments {
     json: bool,
 }
 
-/// How often keys are looked for while nothing else happens.
+/// The interval at which keys are read while nothing else happens.
 const KEYS: Duration = Duration::from_millis(100);
 
-/// Shows the machine until the user has seen enough.
+/// Shows the machine until the user quits.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let machine = Machine::read()?;
     let cpus = measuring::cpus(arguments.cpus.as_ref())?;
@@ -90,9 +90,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         delay: Duration::from_secs_f64(arguments.delay),
         left: arguments.iterations.unwrap_or(u64::MAX),
     };
-    match screens {
-        true => top.show()?,
-        false => top.print(arguments.json)?,
+    if screens {
+        top.show()?
+    } else {
+        top.print(arguments.json)?
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -104,7 +105,7 @@ struct Top<'a> {
     energy: Option<EnergyMeter>,
     state: State,
     delay: Duration,
-    /// How many intervals are still to be shown.
+    /// The number of intervals that are still to be shown.
     left: u64,
 }
 
@@ -118,12 +119,11 @@ impl Top<'_> {
                 break;
             }
             let sample = self.sample()?;
-            match json {
-                true => output::json_line(&sample)?,
-                false => {
-                    let document = batch::document(&self.title, &sample, &self.state);
-                    output::rendered(output::Sheet::output().text(&document) + "\n")?;
-                }
+            if json {
+                output::json_line(&sample)?
+            } else {
+                let document = batch::document(&self.title, &sample, &self.state);
+                output::rendered(output::Sheet::output().text(&document) + "\n")?;
             }
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Top<'_> {
         let shown = execute!(output::screen(), EnterAlternateScreen)
             .context("cannot take over the terminal")
             .and_then(|()| self.screens(&mut terminal));
-        // Where that fails the terminal is gone, and nobody can be told: its own end would try, and abort.
+        // If that fails the terminal is gone, and no report is possible: the restorer's own end would try, and abort.
         let _ = ratatui::try_restore();
         if terminal.show_cursor().is_err() {
             std::mem::forget(terminal);
@@ -146,7 +146,7 @@ impl Top<'_> {
 
     fn screens(&mut self, terminal: &mut ratatui::DefaultTerminal) -> Result<()> {
         let colours = output::colours();
-        // The first figures come soon; they are of a short time.
+        // The first figures come soon, and cover a short time.
         let mut next = Instant::now() + self.delay.min(Duration::from_millis(300));
         let mut sample = Sample::default();
         loop {
@@ -164,7 +164,7 @@ impl Top<'_> {
                 return Ok(());
             }
             self.left -= 1;
-            // While paused the interval goes on, so that the next one begins where the user looks again.
+            // While paused the interval continues, so that the next one begins when the user resumes.
             let newest = self.sample()?;
             if !self.state.paused {
                 sample = newest;
@@ -209,23 +209,22 @@ impl Top<'_> {
     }
 }
 
-/// Stops, as the kernel would at the first setting of the terminal, while another job has the terminal. Later
-/// is too late: signals are then waited for and blocked, and what is stopped waits for none.
+/// Stops while another job has the terminal, as the kernel would at the first change of the terminal's settings. Later
+/// is too late: signals are then blocked and waited for, and a stopped process waits for none.
 fn wait_for_foreground() {
     let stdin = std::io::stdin();
     while tcgetpgrp(&stdin).is_ok_and(|foreground| foreground != getpgrp()) {
         let _ = kill_current_process_group(Signal::TTOU);
-        // Whoever ignores that signal waits here.
+        // A process that ignores that signal waits here.
         std::thread::sleep(KEYS);
     }
 }
 
-/// Waits until the terminal has something to say, and tells whether that is its end, after which reading a key
-/// would never return.
+/// Waits for input of the terminal; returns true if that is its end, after which reading a key would never return.
 fn terminal_ended(timeout: Duration) -> bool {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        // Keys come from /dev/tty then. A terminal that is gone is none any more.
+        // Keys then come from /dev/tty. A terminal that is gone is no longer one.
         std::thread::sleep(timeout);
         return std::fs::File::open("/dev/tty").is_err();
     }
@@ -235,8 +234,8 @@ fn terminal_ended(timeout: Duration) -> bool {
     wait[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
-/// As large as the terminal is, within reason: terminals say what they want, and each character of the
-/// screen takes memory twice.
+/// Resizes the screen to the terminal, within limits: a terminal may claim any size, and each character of the screen
+/// takes memory twice.
 fn fit(terminal: &mut ratatui::DefaultTerminal) -> Result<()> {
     const LARGEST: (u16, u16) = (1000, 500);
     let size = terminal.size()?;
@@ -247,7 +246,7 @@ fn fit(terminal: &mut ratatui::DefaultTerminal) -> Result<()> {
     Ok(())
 }
 
-/// What the machine is, in a line.
+/// A description of the machine, on one line.
 fn title(machine: &Machine) -> String {
     let cpus = &machine.cpus;
     let mut title = format!("Linux {}, {} CPUs", machine.kernel, cpus.online.len());
@@ -261,8 +260,9 @@ fn title(machine: &Machine) -> String {
 
 fn delay(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
-    match (0.1..=3600.0).contains(&seconds) {
-        true => Ok(seconds),
-        false => Err("must be between 0.1 and 3600 seconds".to_owned()),
+    if (0.1..=3600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("must be between 0.1 and 3600 seconds".to_owned())
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the screen shows of one interval: plain figures, made from what `stat` measures.
+//! The figures of one interval on the screen, made from a measurement of `stat`.
 
 use crate::adviser::Adviser;
 use crate::labels;
@@ -14,28 +14,28 @@ use serde::Serialize;
 /// The mean power of a processor package, or of the platform.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Power {
-    /// As the kernel names it: `package-0`, `psys`.
+    /// The kernel's name: `package-0`, `psys`.
     pub name: String,
-    /// Watts.
+    /// The power, W.
     pub watts: f64,
 }
 
 /// One interval.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Sample {
-    /// How long it was, s.
+    /// The length, s.
     pub seconds: f64,
     /// The CPUs, by number.
     pub cpus: Vec<Cpu>,
-    /// Mean power of each processor package, where it is measured.
+    /// The mean power of each processor package, if measured.
     pub power: Vec<Power>,
-    /// By what was counted: `bpf` or `tracefs`; none where nothing was.
+    /// The source of the counts: `bpf` or `tracefs`; null if nothing was counted.
     pub source: Option<&'static str>,
-    /// Of trace events: that they are it, why, and what that costs.
+    /// A note about counting from trace events: the reason, and the cost.
     pub source_note: Option<String>,
-    /// Events of the interval that could not be counted.
+    /// The events of the interval that could not be counted.
     pub lost: Lost,
-    /// What cannot be told, and what it needs.
+    /// The counters that are not available, and what they need.
     pub missing: Vec<Missing>,
     /// The CPUs that were offline meanwhile: their figures do not hold.
     pub offline: CpuList,
@@ -44,52 +44,52 @@ pub struct Sample {
 /// One CPU in that interval.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Cpu {
-    /// Its number.
+    /// The CPU number.
     pub cpu: u32,
-    /// What it is set aside for.
+    /// The isolation of the CPU.
     pub role: Role,
-    /// Ticks per second; none without counters.
+    /// The ticks per second; null without counters.
     pub ticks_per_s: Option<f64>,
-    /// Local timer interrupts (LOC): ticks and other timers.
+    /// The local timer interrupts (LOC) per second: ticks and other timers.
     pub local_timer_per_s: f64,
-    /// Why the tick was kept, the most frequent reason; known of `nohz_full` CPUs only.
+    /// The most frequent reason for a kept tick; known only for `nohz_full` CPUs.
     pub tick_kept: Option<TickDependency>,
-    /// Interruptions per second ([`Class::Interruption`]); without counters, the interrupts of `/proc/interrupts`.
+    /// The interruptions per second ([`Class::Interruption`]); without counters, the interrupts of `/proc/interrupts`.
     pub interruptions_per_s: f64,
-    /// Page faults per second, which are no interruptions; none without counters.
+    /// The page faults per second, which are not interruptions; null without counters.
     pub page_faults_per_s: Option<f64>,
-    /// The share of the time that interruptions took, of 1; unknown without counters.
+    /// The share of the time in interruptions, from 0 to 1; null without counters.
     pub interrupted: Option<f64>,
-    /// The share that user tasks took, dyntick's own among them, of 1; unknown without counters.
+    /// The share of the time in user tasks, dyntick's own included, from 0 to 1; null without counters.
     pub user_tasks: Option<f64>,
-    /// The share that no counted event accounts for, of 1; unknown without counters.
+    /// The share of the time that no counted event accounts for, from 0 to 1; null without counters.
     pub uncounted: Option<f64>,
-    /// The share of that time whose origin no rule names, of 1.
+    /// The share of the time in interruptions whose cause no rule names, from 0 to 1.
     pub unattributed: Option<f64>,
-    /// The share of the time that was idle, of 1; without counters by `/proc/stat`. With counters this, `interrupted`,
+    /// The share of idle time, from 0 to 1; without counters, from `/proc/stat`. With counters this, `interrupted`,
     /// `user_tasks` and `uncounted` add up to 1.
     pub idle: f64,
-    /// The share that the hypervisor took, of 1.
+    /// The share of the time that the hypervisor took, from 0 to 1.
     pub steal: f64,
-    /// System management interrupts per second, where they are counted.
+    /// The system management interrupts per second, if counted.
     pub smis_per_s: Option<f64>,
     /// The idle states, the shallowest first.
     pub idle_states: Vec<IdleState>,
-    /// What interrupted, what took the most time first, each with its parts after it; then what is no interruption:
-    /// page faults, and the user tasks that ran. Which of those is the one that is to run here, only the user knows.
+    /// The causes of interruptions, by their time, each followed by its parts. Page faults and user tasks, which are
+    /// not interruptions, come last: only the user knows which task is to run here.
     pub causes: Vec<Cause>,
 }
 
-/// What a CPU is set aside for.
+/// The isolation of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Nothing: it does all that comes.
+    /// None: the CPU runs everything.
     #[default]
     Housekeeping,
-    /// Outside of load balancing.
+    /// The CPU is outside load balancing.
     Isolated,
-    /// It stops its tick while one task runs.
+    /// The CPU stops its tick while one task runs.
     NohzFull,
     /// Both.
     IsolatedNohzFull,
@@ -100,44 +100,44 @@ pub enum Role {
 pub struct IdleState {
     /// Its name.
     pub name: String,
-    /// The share of the time spent in it, of 1.
+    /// The share of the time in the state, from 0 to 1.
     pub share: f64,
     /// Entries per second.
     pub per_s: f64,
-    /// Of them those that were too deep, per second.
+    /// The entries that were too deep, per second.
     pub above_per_s: f64,
-    /// Of them those that were too shallow, per second.
+    /// The entries that were too shallow, per second.
     pub below_per_s: f64,
 }
 
-/// Something that interrupted.
+/// A cause of interruptions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Cause {
-    /// As in a table.
+    /// The name, as in a table.
     pub name: String,
-    /// Whether it is a part of the one before that is not.
+    /// True if it is a part of the last cause before it that is not.
     pub is_part: bool,
-    /// How often per second.
+    /// The occurrences per second.
     pub per_s: f64,
-    /// The share of the time that it took, of 1; none where it has no duration.
+    /// The share of the time, from 0 to 1; null if it has no duration.
     pub share: Option<f64>,
-    /// Its mean duration, ns.
+    /// The mean duration, ns.
     pub mean_ns: Option<f64>,
-    /// What it is, in words.
+    /// The meaning, in words.
     pub meaning: Option<&'static str>,
-    /// What removes it on this kernel.
+    /// The fix on this kernel.
     pub fix: Option<Fix>,
 }
 
 impl Cpu {
-    /// Ticks a second; where nothing is counted, local timer interrupts.
+    /// The ticks per second; if nothing is counted, the local timer interrupts.
     pub fn ticks(&self) -> f64 {
         self.ticks_per_s.unwrap_or(self.local_timer_per_s)
     }
 }
 
 impl Role {
-    /// Of a CPU on this machine.
+    /// The isolation of a CPU on this machine.
     pub fn of(cpu: u32, cpus: &Cpus) -> Self {
         match (cpus.isolated.contains(cpu), cpus.nohz_full.contains(cpu)) {
             (false, false) => Role::Housekeeping,
@@ -149,12 +149,12 @@ impl Role {
 }
 
 impl Sample {
-    /// What [`Cpu::ticks`] are called.
+    /// The heading for [`Cpu::ticks`].
     pub fn ticks_heading(&self) -> &'static str {
         if self.source.is_some() { "ticks/s" } else { "LOC/s" }
     }
 
-    /// From a measurement of one interval.
+    /// Converts a measurement of one interval.
     pub fn of(measured: &Measured, power: Vec<Power>, adviser: &Adviser) -> Self {
         let counts = per_cpu(measured);
         let counted = measured.counts.is_some();
@@ -176,7 +176,7 @@ impl Sample {
     }
 }
 
-/// What turns counts into rates and shares.
+/// The conversion of counts to rates and shares.
 struct Figures<'a> {
     seconds: f64,
     counted: bool,
@@ -262,7 +262,7 @@ impl Figures<'_> {
         (Some(rule.title), fixes.into_iter().next())
     }
 
-    /// Without counters: the rows of `/proc/interrupts`, the most frequent first.
+    /// The rows of `/proc/interrupts`, if there are no counters; the most frequent first.
     fn uncounted(&self, meters: &CpuMeters) -> Vec<Cause> {
         let mut rows: Vec<_> = meters.interrupts.iter().collect();
         rows.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));

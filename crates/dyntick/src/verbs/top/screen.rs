@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The screen: what is where, and how it looks.
+//! The screen: its layout and its style.
 
 use super::sample::{Cause, Cpu, Role, Sample};
 use super::state::{KEYS, Page, State};
@@ -15,29 +15,28 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table, TableState, Wrap};
 
-/// All that is drawn.
+/// The state to draw.
 pub struct View<'a> {
-    /// What the machine is, in a line.
+    /// A description of the machine, on one line.
     pub machine: &'a str,
     /// The interval that is shown.
     pub sample: &'a Sample,
-    /// What the user chose.
+    /// The user's choices.
     pub state: &'a State,
-    /// Whether colours are wanted.
+    /// True for colours.
     pub colours: bool,
 }
 
-/// A nohz_full CPU with more ticks than this per second is not at peace: 6.12's scheduler has one of its
-/// own every second.
+/// The ticks per second above which a nohz_full CPU is highlighted: 6.12's scheduler alone causes one every second.
 const MANY_TICKS: f64 = 1.5;
 
-/// How many lines the causes of the chosen CPU get below a long list of CPUs.
+/// The number of lines for the causes of the chosen CPU below a long list of CPUs.
 const CAUSES: u16 = 12;
 
-/// From this width on the list of CPUs has their idle states.
+/// The width from which on the list of CPUs has their idle states.
 const WIDE: u16 = 110;
 
-/// Draws all.
+/// Draws the screen.
 pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(2), Constraint::Min(3), Constraint::Length(1)])
@@ -52,11 +51,11 @@ pub fn draw(frame: &mut Frame<'_>, view: &View<'_>) {
     clean_cells(frame.buffer_mut());
 }
 
-/// Names of tasks, devices and functions are drawn in many places; here all of them have come by.
+/// Cleans the names of tasks, devices and functions, which are drawn in many places, in the final buffer.
 fn clean_cells(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         let symbol = cell.symbol();
-        // Nothing else would be one byte long and change.
+        // Cleaning changes no other single byte.
         if !matches!(symbol.as_bytes(), [b' '..=b'~']) {
             let cleaned = clean_line(symbol);
             cell.set_symbol(&cleaned);
@@ -64,7 +63,7 @@ fn clean_cells(buffer: &mut Buffer) {
     }
 }
 
-/// A name as it is drawn: as wide as it looks.
+/// A name with the width that it is drawn with.
 fn name(text: &str) -> String {
     clean_line(text)
 }
@@ -75,25 +74,25 @@ impl View<'_> {
         if self.state.paused {
             first.push(Span::styled("  PAUSED", self.style(Color::Yellow).add_modifier(Modifier::BOLD)));
         }
-        let mut told = vec![format!("over {:.1} s", self.sample.seconds)];
-        told.extend(self.sample.power.iter().map(|power| format!("{} {:.2} W", power.name, power.watts)));
+        let mut shown = vec![format!("over {:.1} s", self.sample.seconds)];
+        shown.extend(self.sample.power.iter().map(|power| format!("{} {:.2} W", power.name, power.watts)));
         if self.sample.source_note.is_some() {
-            told.push("from trace events (F1)".to_owned());
+            shown.push("from trace events (F1)".to_owned());
         }
-        told.extend(hotplug::note(&self.sample.offline));
+        shown.extend(hotplug::note(&self.sample.offline));
         let lost = self.sample.lost;
         if lost.events() > 0 {
-            told.push(format!("{} events lost", numbers::count(lost.events())));
+            shown.push(format!("{} events lost", numbers::count(lost.events())));
         }
         if lost.unnamed > 0 {
-            told.push(format!("{} without a name", numbers::count(lost.unnamed)));
+            shown.push(format!("{} without a name", numbers::count(lost.unnamed)));
         }
         let lacks = self.sample.missing.iter().map(|missing| missing.what.as_str());
         let lacks: Vec<&str> = lacks.collect();
         if !lacks.is_empty() {
-            told.push(format!("not available: {} (F1)", lacks.join(", ")));
+            shown.push(format!("not available: {} (F1)", lacks.join(", ")));
         }
-        vec![Line::from(first), Line::from(Span::styled(told.join("  |  "), self.style(Color::DarkGray)))]
+        vec![Line::from(first), Line::from(Span::styled(shown.join("  |  "), self.style(Color::DarkGray)))]
     }
 
     fn foot(&self) -> Line<'static> {
@@ -111,7 +110,7 @@ impl View<'_> {
 
     fn overview(&self, frame: &mut Frame<'_>, area: Rect, cpu: Option<&Cpu>) {
         let cpus = self.state.cpus(self.sample);
-        // The list gets what it needs, as long as the causes keep their lines.
+        // The list gets the lines that it needs, as long as the causes keep theirs.
         let lines = (cpus.len() as u16 + 1).min(area.height.saturating_sub(CAUSES)).max(2);
         let [list, below] = Layout::vertical([Constraint::Length(lines), Constraint::Min(1)]).areas(area);
         self.list(frame, list, &cpus);
@@ -121,7 +120,7 @@ impl View<'_> {
     }
 
     fn list(&self, frame: &mut Frame<'_>, area: Rect, cpus: &[&Cpu]) {
-        // On a narrow screen the main cause is worth more than the idle states, which the page of a CPU has.
+        // On a narrow screen the main cause is more useful than the idle states, which the page of a CPU has.
         let idle = area.width >= WIDE && self.sample.cpus.iter().any(|cpu| !cpu.idle_states.is_empty());
         let mut columns = vec![figures("CPU", 3), text("isolation", Constraint::Length(9))];
         columns.extend([
@@ -216,16 +215,17 @@ impl View<'_> {
         let table = table(&columns, rows).row_highlight_style(Style::default().add_modifier(mark));
         let selected = (detail && !causes.is_empty()).then_some(at);
         frame.render_stateful_widget(table, list, &mut TableState::default().with_selected(selected));
-        // Unless the user has chosen one, that is explained which takes the most time and has words.
-        let told = match detail {
-            true => causes.get(at).copied(),
-            false => causes.iter().find(|cause| cause.meaning.is_some()).copied(),
+        // Unless the user has chosen one, the cause with the most time and a meaning is explained.
+        let shown = if detail {
+            causes.get(at).copied()
+        } else {
+            causes.iter().find(|cause| cause.meaning.is_some()).copied()
         };
-        let text = told.map(words).unwrap_or_default();
+        let text = shown.map(words).unwrap_or_default();
         frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), meaning);
     }
 
-    /// What begins a CPU's part of the screen: how much interrupts it, and why its tick stays.
+    /// The first lines of a CPU's part of the screen: its interruptions, and why its tick is kept.
     fn cpu_lines(&self, cpu: &Cpu) -> Vec<Line<'static>> {
         let bold = Style::default().add_modifier(Modifier::BOLD);
         let mut spans = vec![Span::styled(format!("CPU {}", cpu.cpu), bold)];
@@ -250,12 +250,12 @@ impl View<'_> {
     }
 }
 
-/// A figure; those of a column end below each other.
+/// A figure, right-aligned.
 fn figure(text: String) -> Cell<'static> {
     Cell::from(Line::from(text).right_aligned())
 }
 
-/// A column of a table: its name, its width, whether it holds figures.
+/// A column of a table: its name, its width, and true for figures.
 type Column = (&'static str, Constraint, bool);
 
 fn text(name: &'static str, width: Constraint) -> Column {
@@ -267,15 +267,14 @@ fn figures(name: &'static str, width: u16) -> Column {
 }
 
 fn table<'a>(columns: &[Column], rows: impl Iterator<Item = Row<'a>>) -> Table<'a> {
-    let head = columns.iter().map(|(name, _, is_figure)| match is_figure {
-        true => figure((*name).to_owned()),
-        false => Cell::from(*name),
-    });
+    let head = columns
+        .iter()
+        .map(|(name, _, is_figure)| if *is_figure { figure((*name).to_owned()) } else { Cell::from(*name) });
     let head = Row::new(head).style(Style::default().add_modifier(Modifier::BOLD));
     Table::new(rows, columns.iter().map(|(_, width, _)| *width)).header(head)
 }
 
-/// What a CPU is set aside for, in a word.
+/// The isolation of a CPU, in a word.
 pub fn role(role: Role) -> &'static str {
     match role {
         Role::Housekeeping => "",
@@ -285,20 +284,20 @@ pub fn role(role: Role) -> &'static str {
     }
 }
 
-/// The states that hold most of the time: `C6 71 %  C1E 12 %`.
+/// The idle states with the most time: `C6 71 %  C1E 12 %`.
 fn idle_states(cpu: &Cpu) -> String {
     let mut states: Vec<_> = cpu.idle_states.iter().filter(|state| state.share >= 0.001).collect();
     states.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let told = states.iter().take(3).map(|state| format!("{} {:.0}%", state.name, state.share * 100.0));
-    told.collect::<Vec<_>>().join(" ")
+    let shown = states.iter().take(3).map(|state| format!("{} {:.0}%", state.name, state.share * 100.0));
+    shown.collect::<Vec<_>>().join(" ")
 }
 
-/// What took the most time: the largest part of the largest whole.
+/// The cause with the most time: the largest part of the largest group.
 fn most(cpu: &Cpu) -> String {
     let mut causes = cpu.causes.iter();
     let Some(whole) = causes.next() else { return String::new() };
-    let told = causes.next().filter(|next| next.is_part).unwrap_or(whole);
-    name(&told.name)
+    let shown = causes.next().filter(|next| next.is_part).unwrap_or(whole);
+    name(&shown.name)
 }
 
 fn words(cause: &Cause) -> Vec<Line<'static>> {
@@ -315,7 +314,7 @@ fn help(sample: &Sample) -> Paragraph<'static> {
         "",
         "  intr/s  interrupts, softirqs and runs of kernel threads per second; user tasks are not counted",
         "  time    share of the time that they took      tasks  share that user tasks took; idle: of idle time",
-        "  LOC/s   in place of ticks/s where nothing is counted: all local timer interrupts",
+        "  LOC/s   in place of ticks/s if nothing is counted: all local timer interrupts",
         "  above   idle states that were too deep        below  that were too shallow, per second",
         "  Ticks in red: the CPU is nohz_full and still ticks.",
     ];
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_reaches_the_terminal_raw() {
+    fn names_are_cleaned_for_the_terminal() {
         let mut sample = sample();
         let evil = "\u{1b}]0;PWN\u{7}\nX\u{9b}\u{202e}";
         for cpu in &mut sample.cpus {
@@ -437,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn at_80_columns_the_main_cause_is_there() {
+    fn main_cause_is_shown_on_80_columns() {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
         let (sample, state) = (sample(), State::default());
         let view = View { machine: "Linux", sample: &sample, state: &state, colours: false };
@@ -448,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page() {
+    fn pages_are_drawn() {
         let on = |page| State { page, cpu: 3, ..State::default() };
         insta::assert_snapshot!("overview", drawn(&on(Page::Cpus)).backend());
         insta::assert_snapshot!("detail", drawn(&State { cpu: 0, ..on(Page::Detail) }).backend());

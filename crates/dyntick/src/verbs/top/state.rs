@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the user has chosen to see, and what keys change in it.
+//! The choices of the user, and the keys that change them.
 
 use super::sample::{Cpu, Sample};
 use clap::ValueEnum;
@@ -21,10 +21,10 @@ pub enum Order {
     Busy,
 }
 
-/// What fills the screen.
+/// The content of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Page {
-    /// The CPUs, and below them what interrupts the chosen one.
+    /// The CPUs, and below them the causes of the chosen one.
     #[default]
     Cpus,
     /// One CPU.
@@ -33,31 +33,31 @@ pub enum Page {
     Help,
 }
 
-/// What the user has chosen.
+/// The choices of the user.
 #[derive(Debug, Default)]
 pub struct State {
     /// The order of the CPUs.
     pub order: Order,
-    /// What fills the screen.
+    /// The content of the screen.
     pub page: Page,
-    /// Whether the figures stand still.
+    /// True if the figures are paused.
     pub paused: bool,
     /// The number of the chosen CPU.
     pub cpu: u32,
-    /// Which cause of it is explained, from 0.
+    /// The index of its cause that is explained.
     pub cause: usize,
-    /// Only CPUs and causes with this in them; lower case.
+    /// The text that CPUs and causes must contain; lower case.
     pub filter: String,
-    /// Whether keys go to the filter now.
+    /// True if keys go to the filter.
     pub typing: bool,
 }
 
-/// What a key asks of the program.
+/// The program's reaction to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// To draw anew.
+    /// Draw again.
     Draw,
-    /// To end.
+    /// Quit.
     Quit,
 }
 
@@ -78,7 +78,7 @@ pub const KEYS: [(&str, &str); 12] = [
 ];
 
 impl State {
-    /// Changes what is seen.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyEvent, sample: &Sample) -> Then {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return Then::Quit;
@@ -159,7 +159,7 @@ impl State {
         }
     }
 
-    /// The CPUs that are shown, in their order. Equal ones stand by number.
+    /// The visible CPUs, in their order; equal ones are sorted by number.
     pub fn cpus<'a>(&self, sample: &'a Sample) -> Vec<&'a Cpu> {
         let mut cpus: Vec<&Cpu> = sample.cpus.iter().filter(|cpu| self.shows(cpu)).collect();
         let rank = |cpu: &Cpu| match self.order {
@@ -173,13 +173,13 @@ impl State {
         cpus
     }
 
-    /// The chosen CPU; the first that is shown where it is not among them.
+    /// The chosen CPU; the first visible one if it is not among them.
     pub fn chosen<'a>(&self, sample: &'a Sample) -> Option<&'a Cpu> {
         let cpus = self.cpus(sample);
         cpus.iter().find(|cpu| cpu.cpu == self.cpu).or(cpus.first()).copied()
     }
 
-    /// The causes of a CPU that are shown. With a filter that its number fulfils, all are.
+    /// The visible causes of a CPU; all, if the filter matches its number.
     pub fn causes<'a>(&self, cpu: &'a Cpu) -> Vec<&'a super::sample::Cause> {
         let all = self.is_named(cpu);
         cpu.causes.iter().filter(|cause| all || self.fits(&cause.name)).collect()
@@ -189,7 +189,7 @@ impl State {
         self.is_named(cpu) || cpu.causes.iter().any(|cause| self.fits(&cause.name))
     }
 
-    /// Whether the filter means the CPU itself: `cpu3`, `3`, or nothing.
+    /// Returns true if the filter matches the CPU itself: `cpu3`, `3`, or nothing.
     fn is_named(&self, cpu: &Cpu) -> bool {
         self.filter.is_empty() || self.filter.trim_start_matches("cpu").trim() == cpu.cpu.to_string()
     }
@@ -199,7 +199,7 @@ impl State {
     }
 }
 
-/// How far PgUp and PgDn go.
+/// The step of PgUp and PgDn.
 const PAGE: isize = 10;
 
 #[cfg(test)]
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn orders() {
+    fn cpus_are_sorted_in_each_order() {
         let mut state = State::default();
         press(&mut state, &[KeyCode::Char('K')]);
         assert_eq!(shown(&state), [1, 0, 2]);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn chooses_in_the_order_that_is_shown() {
+    fn selection_moves_in_the_visible_order() {
         let mut state = State::default();
         press(&mut state, &[KeyCode::Char('K'), KeyCode::Home]);
         assert_eq!(state.cpu, 1);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_causes_and_cpus() {
+    fn filter_matches_causes_and_cpus() {
         let mut state = State::default();
         let text = |text: &str| text.chars().map(KeyCode::Char).collect::<Vec<_>>();
         press(&mut state, &[KeyCode::Char('\\')]);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_the_way_back() {
+    fn keys_open_and_close_pages() {
         let mut state = State::default();
         press(&mut state, &[KeyCode::Enter, KeyCode::Down, KeyCode::Down]);
         assert_eq!((state.page, state.cause), (Page::Detail, 1));

@@ -268,7 +268,7 @@ fn a_fifo_of_somebody_else_does_not_hold_a_record() {
     let output =
         dyntick().args(["record", "-C", cpu(), "--", "true"]).current_dir(place.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    assert!(text(&output.stderr).contains("not a regular file of yours"), "{output:?}");
+    assert!(text(&output.stderr).contains("not your own regular file"), "{output:?}");
 }
 
 /// PID 1 of a namespace is not the agent of a guest, which would mount over this machine's /proc.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Late wake-ups as a document: those of one cause together, the worst of them in full.
+//! Late wake-ups as a document: grouped by cause, with the worst of each group in full.
 
 use dyntick_explain::rules;
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_record::late::{LateReport, LateWakeUp, alike};
 use dyntick_report::{Block, Cell, Column, Document, Finding, Table, numbers, row};
 
-/// The others of a group are listed as far as this.
+/// The number of other wake-ups of a group that are listed.
 const LISTED: usize = 20;
 
-/// The document; `count` is how many wake-ups were late.
+/// Makes the document; `count` is the number of late wake-ups.
 pub fn document(report: &LateReport, count: usize) -> Document {
     let LateReport { worst, trouble } = report;
-    let title = match count > worst.len() {
-        true => format!(
+    let title = if count > worst.len() {
+        format!(
             "{}, of which the worst {} are explained (--why-max)",
             numbers::counted(count as u64, "late wake-up"),
             worst.len()
-        ),
-        false => numbers::counted(worst.len() as u64, "late wake-up"),
+        )
+    } else {
+        numbers::counted(worst.len() as u64, "late wake-up")
     };
     let blocks = match trouble {
         Some(trouble) => vec![Block::Paragraph(format!("Not explained: {trouble}."))],
@@ -127,7 +128,7 @@ fn took(ns: u64) -> Cell {
     Cell::Text(format!("{:.1} µs", us(ns)))
 }
 
-/// Rounded down to 0.1 µs, so that the figures of parts are not more than that of all.
+/// Rounds down to 0.1 µs, so that the sum of parts never exceeds the total.
 fn us(ns: u64) -> f64 {
     (ns / 100) as f64 / 10.0
 }
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_ones_are_together_and_the_worst_of_them_is_in_full() {
+    fn wake_ups_are_grouped_by_cause_with_the_worst_in_full() {
         let worst = [
             late(3, 301_450, Some(LATE_IDLE)),
             late(7, 290_000, Some(LATE_INTERRUPTS_OFF)),
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_are_all_explained() {
+    fn few_wake_ups_are_all_explained() {
         let report = LateReport { worst: vec![late(3, 301_450, Some(LATE_IDLE))], trouble: None };
         assert_eq!(document(&report, 1).title, "1 late wake-up");
     }

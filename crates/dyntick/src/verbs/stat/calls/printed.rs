@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The calls of the kernel's functions, for programs.
+//! The calls of the kernel's functions, for JSON.
 
 use super::{OnCpu, TimedCalls, on_cpus};
 use dyntick_observe::live::{FunctionCalls, Pair, ProbeCost};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Calls that were timed.
+/// The calls that were timed.
 #[derive(Serialize, JsonSchema)]
 pub struct PrintedCalls<'a> {
     /// Each function, in the order in which they were named.
     functions: Vec<Function<'a>>,
-    /// What the probes cost.
+    /// The cost of the probes.
     probes: Vec<Probe<'a>>,
 }
 
@@ -20,9 +20,9 @@ pub struct PrintedCalls<'a> {
 struct Function<'a> {
     /// Its name, as in `/proc/kallsyms`.
     name: &'a str,
-    /// By what its calls were timed.
+    /// The kind of probe that timed its calls.
     probe: Pair,
-    /// Entries and returns that were not seen: they came while their own program ran.
+    /// Entries and returns that were not seen: they occurred while their own program ran.
     missed: u64,
     /// Its calls on each CPU.
     cpus: Vec<Calls>,
@@ -33,56 +33,56 @@ struct Function<'a> {
 struct Calls {
     /// The CPU.
     cpu: u32,
-    /// How many ended.
+    /// The number of calls that ended.
     calls: u64,
-    /// How long they took together.
+    /// The total time of the calls.
     total_ns: u64,
-    /// Their mean.
+    /// The mean time.
     mean_ns: Option<f64>,
-    /// The shortest.
+    /// The shortest time.
     shortest_ns: Option<u64>,
-    /// The longest.
+    /// The longest time.
     longest_ns: Option<u64>,
-    /// How many began.
+    /// The number of calls that began.
     began: u64,
     /// Calls that were not timed: too many were in progress at the same time.
     no_room: u64,
-    /// Calls that returned and whose entry was not seen.
+    /// Calls that returned without a recorded entry.
     unpaired: u64,
-    /// The octaves of durations that have any.
+    /// The octaves of durations with at least one call.
     histogram: Vec<Octave>,
 }
 
 /// An octave of durations.
 #[derive(Serialize, JsonSchema)]
 struct Octave {
-    /// Where it begins.
+    /// The beginning of the octave.
     from_ns: u64,
-    /// Where it ends; the last has no end.
+    /// The end of the octave; the last has none.
     below_ns: Option<u64>,
-    /// How many are in it.
+    /// The number of calls in it.
     count: u64,
 }
 
-/// What a kind of probe costs.
+/// The cost of a kind of probe.
 #[derive(Serialize, JsonSchema)]
 struct Probe<'a> {
-    /// Which.
+    /// The kind of probe.
     probe: Pair,
-    /// By how much it makes a call longer.
+    /// The time that it adds to a call.
     added_ns: Option<f64>,
-    /// How much of that is at most in the figures.
+    /// The largest part of that in the figures.
     inside_ns: Option<u64>,
-    /// On how many calls it was measured.
+    /// The number of calls on which it was measured.
     measured_calls: Option<u64>,
-    /// On which CPU.
+    /// The CPU on which it was measured.
     measured_on_cpu: Option<u32>,
-    /// Why it could not be measured.
+    /// The reason why it could not be measured.
     error: Option<&'a str>,
 }
 
 impl<'a> PrintedCalls<'a> {
-    /// Of one measurement.
+    /// Converts the calls of one measurement.
     pub fn of(calls: &'a TimedCalls) -> Self {
         Self {
             functions: calls.functions.iter().map(Function::of).collect(),
