@@ -19,7 +19,6 @@ use super::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// A claim: reproduced for a variant if all its checks hold there.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -127,17 +126,6 @@ pub enum Ruling {
     CannotTell,
 }
 
-impl fmt::Display for Ruling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Ruling::Reproduced => "reproduced",
-            Ruling::Inconclusive => "inconclusive",
-            Ruling::NotReproduced => "not reproduced",
-            Ruling::CannotTell => "inconclusive",
-        })
-    }
-}
-
 /// A claim with what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
@@ -153,26 +141,25 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The rulings in one line: `debian:6.1: not reproduced, debian:6.12: reproduced`, or only
-    /// the ruling where all variants have the same; and what they rest on.
-    pub fn summary(&self) -> String {
-        match self.assumption() {
-            None => self.ruled(),
-            Some(assumption) => format!("{} ({assumption})", self.ruled()),
-        }
-    }
-
     /// What the rulings rest on, in one line.
     pub fn assumption(&self) -> Option<String> {
         (!self.rests_on.is_empty()).then(|| format!("emulated: {}", self.rests_on.join("; ")))
     }
+}
 
-    fn ruled(&self) -> String {
+#[cfg(test)]
+impl Verdict {
+    /// The rulings in one line, with what they rest on.
+    fn summary(&self) -> String {
+        let words = |ruling: Ruling| match ruling {
+            Ruling::Reproduced => "reproduced",
+            Ruling::NotReproduced => "not reproduced",
+            Ruling::Inconclusive | Ruling::CannotTell => "inconclusive",
+        };
         let first = self.rulings.first().map_or(Ruling::CannotTell, |(_, ruling)| *ruling);
-        if self.rulings.iter().all(|(_, ruling)| *ruling == first) {
-            return first.to_string();
-        }
-        let each = self.rulings.iter().map(|(variant, ruling)| format!("{variant}: {ruling}"));
-        each.collect::<Vec<_>>().join(", ")
+        let each = self.rulings.iter().map(|(variant, ruling)| format!("{variant}: {}", words(*ruling)));
+        let is_one = self.rulings.iter().all(|(_, ruling)| *ruling == first);
+        let ruled = if is_one { words(first).to_owned() } else { each.collect::<Vec<_>>().join(", ") };
+        self.assumption().map_or(ruled.clone(), |assumption| format!("{ruled} ({assumption})"))
     }
 }

@@ -18,6 +18,7 @@ mod profile;
 mod refused;
 mod repeat;
 mod report;
+mod rulings;
 mod run;
 mod shell;
 pub mod status;

@@ -26,6 +26,7 @@ mod when;
 mod why;
 
 use super::repeat;
+use super::rulings::Ran;
 use crate::few::few;
 use dyntick_explain::Summary;
 use dyntick_lab::compare::Compared;
@@ -68,14 +69,15 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     let runs: Vec<Titled<'_>> = all.iter().filter(own).map(|run| titles.give(run)).collect();
     let windows: Vec<Titled<'_>> =
         runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).cloned().collect();
-    let cases = claims::Cases::of(study, results, &runs);
+    let ran = Ran::of(study, results);
+    let cases = claims::Cases::of(&ran, &runs);
     let verdicts: Vec<Verdict> = verdicts.iter().map(|verdict| cases.verdict(verdict)).collect();
 
     let mut blocks = Vec::new();
     if !verdicts.is_empty() {
         blocks.push(Block::Scores(verdicts.clone()));
     }
-    let not_run = not_run(&cases.not_run());
+    let not_run = not_run(&ran.not_run());
     let (picture, timeline) = pictures(&runs, &windows);
     blocks.extend(picture);
     blocks.extend(not_run);
@@ -123,7 +125,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         results,
         verdicts: &verdicts,
         runs: &runs,
-        not_run: &cases.not_run(),
+        not_run: &ran.not_run(),
         of_ticks,
         of_others,
     };

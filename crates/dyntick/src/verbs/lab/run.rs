@@ -2,9 +2,9 @@
 //! `dyntick lab run`: a study from its file to its report.
 
 use super::changes::Changes;
-use super::fail_on::open;
 use super::outcome::{Outcome, Wanted};
 use super::place::Place;
+use super::rulings::Ran;
 use super::status::{ABORT, Statuses};
 use super::{kept, own_binary, refused, stopped};
 use crate::output;
@@ -110,7 +110,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.wanted.is_for_a_terminal() {
         output::line(format_args!("\nReport: {kept}"))?;
     }
-    let open = open(&study, &results, outcome.verdicts());
+    let open = Ran::of(&study, &results).open(outcome.verdicts());
     Ok(ExitCode::from(arguments.statuses.of(&results, &open)))
 }
 
