@@ -88,8 +88,8 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
     let latencies = with.latency.as_ref().zip(case.latency.as_ref());
     Compared {
         title: comparison.title.clone(),
-        case: case.asked.case.id.clone(),
-        with: with.asked.case.id.clone(),
+        case: case.plan.case.id.clone(),
+        with: with.plan.case.id.clone(),
         latency: latencies.map_or(Vec::new(), |(a, b)| shifts(a, b)),
         histograms: latencies.map(|(a, b)| [a.all(), b.all()]),
         functions: functions.collect(),
@@ -106,7 +106,7 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
 /// The spans on the measured CPUs, of the script where there is one, else of the window.
 fn kinds(run: &Run) -> BTreeMap<String, Kind> {
     let last = run.profile.as_ref().and_then(RunProfile::last_phase);
-    last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.asked.case.measured_cpus))
+    last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.plan.case.measured_cpus))
 }
 
 /// Kinds with fewer spans than this differ by chance.

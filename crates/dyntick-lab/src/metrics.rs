@@ -23,7 +23,7 @@ pub type Metrics = BTreeMap<MetricName, Metric>;
 /// Adds what a run measured. `wanted` may name further figures. `by_case` puts the case's id before each
 /// name, for runs of many cases.
 pub fn add_run(metrics: &mut Metrics, run: &Run, wanted: &[String], by_case: bool) {
-    let case = if by_case { format!("{}: ", run.asked.case.id) } else { String::new() };
+    let case = if by_case { format!("{}: ", run.plan.case.id) } else { String::new() };
     for (name, metric) in of_run(run, wanted) {
         if let Some(name) = MetricName::new(&format!("{case}{name}")) {
             add(metrics, name, metric);
@@ -46,7 +46,7 @@ pub fn add(metrics: &mut Metrics, name: MetricName, metric: Metric) {
 }
 
 fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
-    let clock = run.asked.case.clock;
+    let clock = run.plan.case.clock;
     let metric = |unit: &str, better, values| Metric { unit: unit.to_owned(), better, clock, values };
     let value = |figure: &str, unit: &str, better| {
         let value = figure_of(run, figure, None)?;

@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 /// Wall time that each stage took, in the order of [`Stage::ALL`] without the last.
 pub type StageTimes = Vec<(Stage, Duration)>;
 
-/// A guest that finished its job.
-pub struct Ended {
-    /// What the agent sent.
+/// The raw output of a guest that finished its job.
+pub struct Raw {
+    /// The files that the agent sent.
     pub archive: Archive,
-    /// Where the time went.
+    /// The wall time of each stage.
     pub stages: StageTimes,
-    /// What the host took from the guest's CPUs in the window; nothing in virtual time, where it has no part.
+    /// The time that the host took from the guest's CPUs in the window; empty in virtual time.
     pub stolen: Stolen,
 }
 
@@ -35,12 +35,7 @@ const POLL: Duration = Duration::from_millis(10);
 
 /// Runs a machine until its guest has delivered, failed, or `timeout` (wall time) is over.
 /// `watch` is told each stage as it begins.
-pub fn run(
-    machine: &Machine,
-    job: &[u8],
-    timeout: Duration,
-    watch: &dyn Fn(Stage),
-) -> Result<Ended, RunError> {
+pub fn run(machine: &Machine, job: &[u8], timeout: Duration, watch: &dyn Fn(Stage)) -> Result<Raw, RunError> {
     let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
@@ -58,7 +53,7 @@ pub fn run(
     if status.code() != Some(EXIT_STATUS) {
         return Err(failure(machine.console, mailbox.stage(), status, &mut child.0.child).into());
     }
-    Ok(Ended { archive: delivered(&mailbox)?, stages, stolen: stolen.in_window() })
+    Ok(Raw { archive: delivered(&mailbox)?, stages, stolen: stolen.in_window() })
 }
 
 /// What the agent left, unless that is an error.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The newest runs of the cases of a study.
 
-use super::asked::is_of;
 use super::files::Files;
-use super::{Distinct, OBSERVATIONS, Run, StoreError, asked, load_within};
+use super::{Distinct, OBSERVATIONS, Run, StoreError, load_within, plans};
 use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
 use dyntick_study::Case;
@@ -68,12 +67,12 @@ pub(super) type Chosen = BTreeMap<(usize, u32), BTreeMap<SystemTime, PathBuf>>;
 pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     let folders = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found = Chosen::new();
-    for (folder, asked) in asked(folders) {
+    for (folder, plan) in plans(folders) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
-        let (Ok(asked), Ok(time)) = (asked, modified(&folder.join(OBSERVATIONS))) else { continue };
-        let wanted = |case: &Case| is_of(case, &asked) && asked.repetition < case.runs();
+        let (Ok(plan), Ok(time)) = (plan, modified(&folder.join(OBSERVATIONS))) else { continue };
+        let wanted = |case: &Case| plan.is_of(case) && plan.repetition < case.runs();
         if let Some(number) = cases.iter().position(wanted) {
-            found.entry((number, asked.repetition)).or_default().insert(time, folder);
+            found.entry((number, plan.repetition)).or_default().insert(time, folder);
         }
     }
     found
@@ -98,7 +97,7 @@ pub(super) fn read_chosen(
         })
     };
     for (&(case, repetition), folders) in chosen {
-        let is_it = |run: &Run| is_of(&cases[case], &run.asked) && run.asked.repetition == repetition;
+        let is_it = |run: &Run| run.plan.is_of(&cases[case]) && run.plan.repetition == repetition;
         let run = match refused.get() < MOST_REFUSED && damaged.get() < MOST_DAMAGED {
             true => newest_of(folders, &is_it, &load),
             false => folders.values().next_back().map(|folder| {

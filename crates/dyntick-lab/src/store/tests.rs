@@ -4,6 +4,7 @@
 use super::files::MOST_NUMBERS;
 use super::newest::{chosen, read_chosen};
 use super::*;
+use crate::names::{RAW, RUN, TIMING};
 use crate::perturb;
 use crate::qemu::{Accelerator, Host};
 use dyntick_guest::{Moment, piece_of_file};
@@ -60,14 +61,14 @@ fn page(interrupts: u32) -> Vec<u8> {
 
 #[test]
 fn a_run_of_before_there_were_disks_has_none_and_keeps_its_name() {
-    let read = |text: &str| toml::from_str::<Asked>(&format!("repetition = 0{text}")).unwrap();
+    let read = |text: &str| toml::from_str::<Plan>(&format!("repetition = 0{text}")).unwrap();
     let before = read(ASKED);
     assert_eq!(before.case.disk, None);
     assert!(!toml::to_string(&before).unwrap().contains("disk"), "its fingerprint is of the same text");
     let with =
         |disk: &str| read(&ASKED.replace("append = \"\"\n", &format!("append = \"\"\ndisk = {disk}\n")));
     assert_eq!(with("67108864").case.disk, Some(64 << 20));
-    let names = [&before, &with("67108864"), &with("134217728")].map(Asked::fingerprint);
+    let names = [&before, &with("67108864"), &with("134217728")].map(Plan::fingerprint);
     assert!(names[0] != names[1] && names[1] != names[2] && names[0] != names[2], "{names:?}");
 }
 
@@ -114,7 +115,7 @@ fn unchanged(text: &str) -> String {
 fn runs() -> (tempfile::TempDir, Vec<Case>) {
     let folder = tempfile::tempdir().unwrap();
     (0..3).for_each(|repetition| run(&folder.path().join(format!("c.{repetition}")), repetition, unchanged));
-    let (_, asked) = asked([folder.path().join("c.0")]).next().unwrap();
+    let (_, asked) = plans([folder.path().join("c.0")]).next().unwrap();
     let cases = vec![asked.unwrap().case];
     (folder, cases)
 }
@@ -305,7 +306,7 @@ fn a_run_with_a_file_of_another_is_not_read() {
 /// Where the newest are damaged at their ends, each takes as long to read as a whole one.
 #[test]
 fn of_damaged_runs_only_some_are_tried() {
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
     let folders = (0..20).map(|second| (at(second), PathBuf::from(format!("c.{second}")))).collect();
     let found = newest::Chosen::from([((0, 0), folders)]);
@@ -317,7 +318,7 @@ fn of_damaged_runs_only_some_are_tried() {
     assert_eq!((kept.len(), read.get()), (1, 8));
     let why = kept[0].run.as_ref().unwrap_err().to_string();
     assert!(why.contains("c.19"), "of the newest: {why}");
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     let cases = [Case { repeat: 100, ..asked.case }];
     let one =
         |repetition: u32| BTreeMap::from([(at(repetition.into()), PathBuf::from(format!("c.{repetition}")))]);
@@ -333,7 +334,7 @@ fn of_damaged_runs_only_some_are_tried() {
 /// Each refusal takes as long as reading the run, and a study may have ten thousand.
 #[test]
 fn after_some_refusals_no_other_run_is_read() {
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     let cases = [Case { repeat: 20, ..asked.case }];
     let one = |repetition| BTreeMap::from([(SystemTime::now(), PathBuf::from(format!("c.{repetition}")))]);
     let found: newest::Chosen = (0..20).map(|repetition| ((0, repetition), one(repetition))).collect();
@@ -370,15 +371,15 @@ fn the_times_of_stages_are_a_handful_of_numbers() {
 
 #[test]
 fn a_run_on_another_machine_is_another_run() {
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     assert_eq!(asked.host, None, "nothing is known of it where time is virtual");
     let on = |processor: &str| {
         let host =
             Host { processor: processor.to_owned(), cpus: 4, release: "6.12".to_owned(), is_virtual: true };
-        Asked { accelerator: Accelerator::Kvm, host: Some(host), ..asked.clone() }
+        Plan { accelerator: Accelerator::Kvm, host: Some(host), ..asked.clone() }
     };
     let kept = toml::to_string_pretty(&on("EPYC")).unwrap();
-    let read: Asked = toml::from_str(&kept).unwrap();
+    let read: Plan = toml::from_str(&kept).unwrap();
     assert_eq!(read, on("EPYC"), "{kept}");
     assert_eq!(read.fingerprint(), on("EPYC").fingerprint());
     assert_ne!(read.fingerprint(), on("Xeon").fingerprint());

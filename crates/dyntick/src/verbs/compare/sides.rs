@@ -97,11 +97,11 @@ fn of_path(label: &str, path: &Path, wanted: &[String]) -> Result<Found> {
 fn unperturbed(folders: impl Iterator<Item = PathBuf>) -> Result<Vec<PathBuf>> {
     let mut distinct = Distinct::default();
     let mut found = Vec::new();
-    for (folder, asked) in store::asked(folders) {
+    for (folder, plan) in store::plans(folders) {
         distinct.add(&folder)?;
-        let asked = asked?;
-        if asked.perturbation.is_none() {
-            found.push((asked.repetition, folder));
+        let plan = plan?;
+        if plan.perturbation.is_none() {
+            found.push((plan.repetition, folder));
         }
     }
     found.sort();
@@ -118,7 +118,7 @@ fn of_runs(label: &str, folders: &[PathBuf], wanted: &[String], by_case: bool) -
         let run = store::load_judged(folder, sealer.as_ref())?;
         // No two runs of one question have one window: on the wall clock by chance, and virtual time is
         // repeated by nobody.
-        let identity = (run.asked.fingerprint(), run.asked.repetition, run.outcome.window_ns);
+        let identity = (run.plan.fingerprint(), run.plan.repetition, run.outcome.window_ns);
         if let Some(other) = known.insert(identity, folder) {
             bail!("{} and {} are copies: the same run is no repetition", other.display(), folder.display());
         }

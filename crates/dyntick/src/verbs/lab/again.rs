@@ -71,12 +71,7 @@ pub fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
     // Looking at what is there needs no cache.
     let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
     let found = store::newest(runs, &study.cases, sealer.as_ref());
-    let result = |case: &Arc<Case>, repetition, run| CaseResult {
-        case: case.clone(),
-        repetition,
-        run,
-        console_tail: Vec::new(),
-    };
+    let result = |case: &Arc<Case>, repetition, run| CaseResult { case: case.clone(), repetition, run };
     let mut of_cases: BTreeMap<usize, Vec<Kept>> = BTreeMap::new();
     for kept in found {
         of_cases.entry(kept.case).or_default().push(kept);

@@ -83,12 +83,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut study = study(folder.path());
         study.cases.retain(|case| case.name == "a");
-        let failed = CaseResult {
-            case: study.cases[0].clone().into(),
-            repetition: 0,
-            run: Err(LabError::NotTried),
-            console_tail: Vec::new(),
-        };
+        let failed =
+            CaseResult { case: study.cases[0].clone().into(), repetition: 0, run: Err(LabError::NotTried) };
         let verdict = |claim: usize| Verdict {
             claim: study.claims[claim].clone(),
             rulings: vec![(String::new(), claims::Ruling::CannotTell)],

@@ -8,7 +8,8 @@ use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::limits::Limits;
-use dyntick_lab::store::{Asked, Run};
+use dyntick_lab::plan::Plan;
+use dyntick_lab::store::Run;
 use dyntick_study::{Study, claims};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -60,8 +61,8 @@ pub struct CompleteRun<'a> {
     folder: &'a Path,
     /// Whether this user's laboratory made it, as its seal says.
     made_here: bool,
-    /// What was asked.
-    asked: &'a Asked,
+    /// The plan that it executed.
+    asked: &'a Plan,
     /// What the agent reported.
     outcome: &'a Outcome,
     /// All figures.
@@ -88,7 +89,7 @@ impl<'a> JudgedRun<'a> {
         match &result.run {
             Ok(run) => Self::Complete(Box::new(CompleteRun::of(case, repetition, run))),
             Err(error) => {
-                Self::Failed { case, repetition, failure: error.to_string(), console: &result.console_tail }
+                Self::Failed { case, repetition, failure: error.to_string(), console: result.console_tail() }
             }
         }
     }
@@ -101,7 +102,7 @@ impl<'a> CompleteRun<'a> {
             repetition,
             folder: &run.folder,
             made_here: run.made_here,
-            asked: &run.asked,
+            asked: &run.plan,
             outcome: &run.outcome,
             observations: &run.observations,
             cpus: &run.explanation.per_cpu,

@@ -65,7 +65,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     let Material { study, results, verdicts, .. } = *material;
     let titles = Titles::of(study);
     let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
-    let own = |run: &&&Run| run.asked.perturbation.is_none();
+    let own = |run: &&&Run| run.plan.perturbation.is_none();
     let runs: Vec<Titled<'_>> = all.iter().filter(own).map(|run| titles.give(run)).collect();
     let windows: Vec<Titled<'_>> =
         runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).cloned().collect();
@@ -206,7 +206,7 @@ fn window_ns(run: &Run) -> u64 {
 
 /// What of a run concerns the measured CPUs.
 fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
-    run.explanation.per_cpu.iter().filter(|summary| run.asked.case.measured_cpus.contains(summary.cpu))
+    run.explanation.per_cpu.iter().filter(|summary| run.plan.case.measured_cpus.contains(summary.cpu))
 }
 
 /// A run that failed; one that was not run has not.
@@ -218,7 +218,7 @@ fn failure(titles: &Titles, result: &CaseResult) -> Option<Failure> {
             false => titles.of_case(&result.case),
         },
         reason: error.to_string(),
-        console: result.console_tail.clone(),
+        console: result.console_tail().to_vec(),
     })
 }
 

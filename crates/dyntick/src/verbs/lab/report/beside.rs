@@ -79,8 +79,8 @@ fn theirs(figure: &PublishedFigure) -> Option<f64> {
 
 /// The run that a figure stands beside.
 fn run_of<'r>(figure: &PublishedFigure, variant: &str, runs: &[Titled<'r>]) -> Option<&'r Run> {
-    let mut runs = runs.iter().filter(|run| variant.is_empty() || run.asked.case.variant == variant);
-    runs.find(|run| run.asked.case.answers_to(&figure.case)).map(Titled::run)
+    let mut runs = runs.iter().filter(|run| variant.is_empty() || run.plan.case.variant == variant);
+    runs.find(|run| run.plan.case.answers_to(&figure.case)).map(Titled::run)
 }
 
 fn ours_alone(figure: &PublishedFigure, variant: &str, runs: &[Titled<'_>]) -> Option<f64> {

@@ -137,7 +137,7 @@ fn side_by_side(material: &Material<'_>, measures: &[Measure], most: usize) -> O
     // A case has a row for each figure.
     let most = (2 * most / measures.len().max(1)).max(1);
     let of = |case: &Case, measure: &Measure| {
-        let runs = material.runs.iter().map(Titled::run).filter(|run| run.asked.case.id == case.id);
+        let runs = material.runs.iter().map(Titled::run).filter(|run| run.plan.case.id == case.id);
         measure.of(runs.collect::<Vec<&Run>>())
     };
     let rows_of = |case: &Case| {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// A table for each function; nothing where no case names one.
 pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let named: BTreeSet<&str> =
-        runs.iter().flat_map(|run| &run.asked.case.calls).map(String::as_str).collect();
+        runs.iter().flat_map(|run| &run.plan.case.calls).map(String::as_str).collect();
     let tables: Vec<Block> =
         named.into_iter().filter_map(|name| table(name, runs)).map(Block::Table).collect();
     match tables.is_empty() {

@@ -17,7 +17,7 @@ pub struct Cases<'a> {
 impl<'a> Cases<'a> {
     /// Names the cases by the titles of their runs.
     pub fn of(ran: &'a Ran<'a>, runs: &'a [Titled<'_>]) -> Self {
-        let titles = runs.iter().map(|run| (run.run().asked.case.id.as_str(), run.title_of_all()));
+        let titles = runs.iter().map(|run| (run.run().plan.case.id.as_str(), run.title_of_all()));
         Self { ran, titles: titles.collect() }
     }
 

@@ -20,7 +20,7 @@ impl Idling<'_> {
 
     /// What is emulated.
     pub fn machine(&self) -> Option<&Machine> {
-        self.0.asked.case.machine.as_ref()
+        self.0.plan.case.machine.as_ref()
     }
 
     /// The name of the run.
@@ -30,7 +30,7 @@ impl Idling<'_> {
 
     /// Which CPUs are measured.
     pub fn measured(&self) -> &CpuList {
-        &self.0.asked.case.measured_cpus
+        &self.0.plan.case.measured_cpus
     }
 
     /// Of the measured CPUs together.

@@ -24,7 +24,7 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let measured = measured(runs);
     let table = (!measured.is_empty()).then(|| Block::Table(table(&measured)));
     let remarks = runs.iter().filter_map(|run| {
-        let remark = remark(&run.asked.case, &run.outcome, run.latency.is_some())?;
+        let remark = remark(&run.plan.case, &run.outcome, run.latency.is_some())?;
         Some(Block::Paragraph(format!("{}: {remark}", run.title())))
     });
     let blocks: Vec<Block> = table.into_iter().chain(remarks).collect();
@@ -104,7 +104,7 @@ fn table(runs: &[(&Titled<'_>, &Latency)]) -> Table {
          99 % of all do not exceed; of cyclictest only with a histogram."
             .to_owned(),
     ];
-    if runs.iter().any(|(run, _)| run.asked.case.clock == Clock::Virtual) {
+    if runs.iter().any(|(run, _)| run.plan.case.clock == Clock::Virtual) {
         notes.push(
             "In virtual time the CPUs run one at a time on one clock: a thread whose wake-up coincides with work \
              of another CPU waits for it, which it would not do on a real machine. This causes the largest \

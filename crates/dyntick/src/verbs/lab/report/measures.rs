@@ -160,7 +160,7 @@ fn measured(runs: &[&Run]) -> Vec<Group> {
     if some(|run| run.idle.as_ref().is_some_and(|idle| idle.energy.is_some())) {
         groups.push(Group::Power);
     }
-    if some(|run| run.asked.case.script.as_ref().is_some_and(|script| !script.in_window)) {
+    if some(|run| run.plan.case.script.as_ref().is_some_and(|script| !script.in_window)) {
         groups.push(Group::Script);
     }
     groups
@@ -217,7 +217,7 @@ fn states(runs: &[&Run]) -> Vec<Measure> {
 
 fn resident(run: &Run, state: &str) -> Option<f64> {
     let (begin, end) = run.outcome.window_ns;
-    let cpu_ns = (end - begin) as f64 * run.asked.case.measured_cpus.len() as f64;
+    let cpu_ns = (end - begin) as f64 * run.plan.case.measured_cpus.len() as f64;
     Some(figure_of(run, &format!("{}:{state}:resident", IDLE.name), None)? / cpu_ns)
 }
 

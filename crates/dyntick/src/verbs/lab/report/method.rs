@@ -22,8 +22,8 @@ pub fn sentence(runs: &[Titled<'_>]) -> String {
     let lost: u64 = runs.iter().map(|run| run.lost_events.values().sum::<u64>()).sum();
     format!(
         "{} clock; QEMU {}; windows of {}; {} lost.",
-        all(|run| run.asked.case.clock.to_string()),
-        all(|run| format!("{} ({})", run.asked.qemu, run.asked.accelerator)),
+        all(|run| run.plan.case.clock.to_string()),
+        all(|run| format!("{} ({})", run.plan.qemu, run.plan.accelerator)),
         all(|run| Cell::Duration(window_ns(run) as f64).to_string()),
         numbers::counted(lost, "trace event"),
     )
@@ -41,20 +41,20 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
         ),
     };
     let mut pairs = vec![
-        ("clock".to_owned(), all(|run| clock(run.asked.case.clock).to_owned())),
-        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.asked.qemu, run.asked.accelerator))),
-        ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
-        ("guest".to_owned(), all(|run| settings::guest(&run.asked.case))),
+        ("clock".to_owned(), all(|run| clock(run.plan.case.clock).to_owned())),
+        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.plan.qemu, run.plan.accelerator))),
+        ("kernel".to_owned(), all(|run| format!("{}, {}", run.plan.release, run.plan.kernel_source))),
+        ("guest".to_owned(), all(|run| settings::guest(&run.plan.case))),
         ("settling".to_owned(), all(restless)),
         ("trace events".to_owned(), all(trace_state)),
         ("trace events not available".to_owned(), all(|run| missing_events(run))),
     ];
-    let disks = runs.iter().map(|run| (run.title_of_all(), run.asked.case.disk));
+    let disks = runs.iter().map(|run| (run.title_of_all(), run.plan.case.disk));
     pairs.extend(disks::told(disks).map(|told| ("disk".to_owned(), told)));
     let tools: BTreeSet<&str> =
-        runs.iter().flat_map(|run| &run.asked.case.tools).map(String::as_str).collect();
+        runs.iter().flat_map(|run| &run.plan.case.tools).map(String::as_str).collect();
     let hosts: Vec<String> =
-        runs.iter().filter_map(|run| Some(run.asked.host.as_ref()?.to_string())).collect();
+        runs.iter().filter_map(|run| Some(run.plan.host.as_ref()?.to_string())).collect();
     if !hosts.is_empty() {
         pairs.insert(2, ("on the machine".to_owned(), distinct(hosts)));
     }
@@ -63,13 +63,13 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
         pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
     }
     let files: BTreeSet<&str> =
-        runs.iter().flat_map(|run| run.asked.case.files.keys()).map(String::as_str).collect();
+        runs.iter().flat_map(|run| run.plan.case.files.keys()).map(String::as_str).collect();
     if !files.is_empty() {
         let files: Vec<&str> = files.into_iter().collect();
         pairs.push(("files of the study in the guest".to_owned(), files.join(", ")));
     }
     pairs.extend(fallbacks(runs));
-    pairs.extend(runs.iter().map(|run| (run.title().to_owned(), settings::told(&run.asked.case))));
+    pairs.extend(runs.iter().map(|run| (run.title().to_owned(), settings::told(&run.plan.case))));
     let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", run.title(), taken_by_host(run)?)));
     pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
     let notes = |run: &Titled<'_>| {
@@ -83,8 +83,8 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
 /// Kernels that may be others than their names mean: Debian could not be asked for them.
 pub fn fallbacks(runs: &[Titled<'_>]) -> Option<(String, String)> {
     let fallback = |run: &Titled<'_>| {
-        let how = run.asked.kernel_fallback.as_ref()?;
-        Some(format!("{} ({}) is {how}", run.asked.case.kernel, run.asked.release))
+        let how = run.plan.kernel_fallback.as_ref()?;
+        Some(format!("{} ({}) is {how}", run.plan.case.kernel, run.plan.release))
     };
     let told = distinct(runs.iter().filter_map(fallback).collect());
     (!told.is_empty()).then(|| ("not asked of Debian".to_owned(), told))
@@ -92,7 +92,7 @@ pub fn fallbacks(runs: &[Titled<'_>]) -> Option<(String, String)> {
 
 /// How many further runs stand beside those of the tables.
 pub fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, String)> {
-    let changes: Vec<Perturbation> = runs.filter_map(|run| run.asked.perturbation).collect();
+    let changes: Vec<Perturbation> = runs.filter_map(|run| run.plan.perturbation).collect();
     let most = |of: fn(&Perturbation) -> u64| changes.iter().map(of).max();
     let (padding, shift_ns) = (most(|change| change.padding.into())?, most(|change| change.shift_ns)?);
     let told = format!(
@@ -128,7 +128,7 @@ fn clock(clock: Clock) -> &'static str {
 }
 
 fn trace_state(run: &Titled<'_>) -> String {
-    let recorded = match &run.asked.case.trace_cpus {
+    let recorded = match &run.plan.case.trace_cpus {
         Some(cpus) => format!("of CPU {cpus} only: "),
         None => String::new(),
     };

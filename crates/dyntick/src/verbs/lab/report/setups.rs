@@ -18,13 +18,13 @@ type Setting = (&'static str, fn(&Titled<'_>) -> String);
 pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
     let all: [Setting; 8] = [
         ("kernel", kernel),
-        ("append", |run| run.asked.case.append.to_string()),
-        ("machine", |run| run.asked.case.machine.as_ref().map_or(String::new(), |one| one.name.clone())),
-        ("governor", |run| run.asked.case.governor.clone().unwrap_or_default()),
+        ("append", |run| run.plan.case.append.to_string()),
+        ("machine", |run| run.plan.case.machine.as_ref().map_or(String::new(), |one| one.name.clone())),
+        ("governor", |run| run.plan.case.governor.clone().unwrap_or_default()),
         ("latency limit", latency_limit),
-        ("settings", |run| settings::written(&run.asked.case)),
-        ("tasks", |run| settings::tasks(&run.asked.case)),
-        ("script", |run| settings::scripts(&run.asked.case)),
+        ("settings", |run| settings::written(&run.plan.case)),
+        ("tasks", |run| settings::tasks(&run.plan.case)),
+        ("script", |run| settings::scripts(&run.plan.case)),
     ];
     let told = |(name, of): &Setting| {
         let of_runs = runs.iter().map(|run| (run.title_of_all().to_owned(), of(run)));
@@ -35,13 +35,13 @@ pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
 
 /// What was changed in it follows behind a semicolon, and is in the long report.
 fn kernel(run: &Titled<'_>) -> String {
-    let source = run.asked.kernel_source.split(';').next().unwrap_or_default();
-    format!("{}, {source}", run.asked.release)
+    let source = run.plan.kernel_source.split(';').next().unwrap_or_default();
+    format!("{}, {source}", run.plan.release)
 }
 
 /// Within which idle states were selected; empty where there was none.
 fn latency_limit(run: &Titled<'_>) -> String {
-    let measured = &run.asked.case.measured_cpus;
+    let measured = &run.plan.case.measured_cpus;
     let limit = run.idle.as_ref().map(|idle| choices::limit(idle, measured));
     limit.filter(|limit| limit != choices::NO_LIMIT).unwrap_or_default()
 }

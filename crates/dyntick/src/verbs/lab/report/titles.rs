@@ -34,12 +34,12 @@ impl Titles {
 
     /// A run under its name: the case's title with what tells the run from others of it, and the kernel's series.
     pub fn give<'r>(&self, run: &'r Run) -> Titled<'r> {
-        let case = &run.asked.case;
+        let case = &run.plan.case;
         let case_title = self.with_labels(case, &labels_of(run));
         let of_case = format!("{case_title}, {}", kernel_of(run));
         let title = match case.repeat {
             ..=1 => of_case.clone(),
-            _ => format!("{of_case} #{}", run.asked.repetition + 1),
+            _ => format!("{of_case} #{}", run.plan.repetition + 1),
         };
         Titled { run, case_title, of_case, title }
     }
@@ -48,7 +48,7 @@ impl Titles {
 /// The kernel of a run as titles have it: its series with the flavour that Debian builds, as `6.12` and `6.12-rt`; the
 /// point release too where the study names one.
 pub fn kernel_of(run: &Run) -> String {
-    kernel_name(&run.asked.case.kernel, &run.asked.release)
+    kernel_name(&run.plan.case.kernel, &run.plan.release)
 }
 
 fn kernel_name(named: &str, release: &KernelVersion) -> String {
@@ -84,7 +84,7 @@ fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<Str
 /// packaged kernel, whose series stands beside.
 fn labels_of(run: &Run) -> Vec<&str> {
     let series = kernel_of(run);
-    let case = &run.asked.case;
+    let case = &run.plan.case;
     let beside = |label: &str| label == series || (label == case.kernel && case.recipe.is_none());
     case.labels().filter(|label| !beside(label)).collect()
 }

@@ -28,7 +28,7 @@ pub fn timeline(runs: &[Titled<'_>]) -> Timeline {
 }
 
 fn timer_interrupts(run: &Run) -> impl Iterator<Item = &Interruption> {
-    let cpus = &run.asked.case.measured_cpus;
+    let cpus = &run.plan.case.measured_cpus;
     run.explanation.interruptions.iter().filter(|i| cpus.contains(i.cpu) && i.kind.is_local_timer())
 }
 

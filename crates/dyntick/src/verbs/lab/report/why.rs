@@ -8,7 +8,7 @@ use crate::occurrences;
 use dyntick_explain::fixes::{Host, Named, Target, with_rules};
 use dyntick_explain::rules::{Rule, RuleFix};
 use dyntick_explain::{CauseCount, CauseId, rules};
-use dyntick_lab::store::Asked;
+use dyntick_lab::plan::Plan;
 use dyntick_model::{CpuList, Fix};
 use dyntick_report::{Block, Finding, numbers};
 use dyntick_study::Case;
@@ -95,24 +95,24 @@ fn finding(cases: &Cases<'_>) -> Finding {
         explanation: rule.explanation.to_owned(),
         chain: most.chain.texts(),
         functions: few(functions.iter().map(|(name, count)| format!("{name} ×{count}")), MOST_FUNCTIONS),
-        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.asked, *cpu, run.title()))),
-        source: format!("{} (as seen on {})", rule.source, run.asked.release),
+        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.plan, *cpu, run.title()))),
+        source: format!("{} (as seen on {})", rule.source, run.plan.release),
     }
 }
 
 /// What helps in any of these runs, each with its CPU and its title, with the numbers of the first one in which it
 /// does. Where it is in force already, or the kernel is built without it, it helps nobody: those runs are named.
-fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Asked, u32, &'a str)>) -> Vec<(Fix, String)> {
+fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Plan, u32, &'a str)>) -> Vec<(Fix, String)> {
     let mut offers: Vec<Offer<'a>> = Vec::new();
     let mut titles = Vec::new();
-    for (asked, cpu, title) in runs {
+    for (plan, cpu, title) in runs {
         titles.push(title);
-        let (line, settings) = (asked.in_force(), asked.settings());
-        let online = CpuList::first(asked.case.cpus.min(Case::MOST_CPUS));
+        let (line, settings) = (plan.in_force(), plan.settings());
+        let online = CpuList::first(plan.case.cpus.min(Case::MOST_CPUS));
         let bpf_scheduler = false; // no case loads one
         let host =
-            Host { kernel: &asked.release, line: &line, online: &online, settings: &settings, bpf_scheduler };
-        let target = Target { cpu, quiet: &asked.case.measured_cpus, named: &Named::default() };
+            Host { kernel: &plan.release, line: &line, online: &online, settings: &settings, bpf_scheduler };
+        let target = Target { cpu, quiet: &plan.case.measured_cpus, named: &Named::default() };
         for (of_rule, fix) in with_rules(rule, host, target) {
             match offers.iter_mut().find(|offer| std::ptr::eq(offer.of_rule, of_rule)) {
                 Some(offer) => offer.runs.push(title),
@@ -159,13 +159,13 @@ mod tests {
     use dyntick_model::{CommandLine, KernelConfig};
 
     /// A run of a case with two CPUs, of which CPU 1 is measured.
-    fn asked(append: &str, change: impl FnOnce(&mut Case)) -> Asked {
+    fn asked(append: &str, change: impl FnOnce(&mut Case)) -> Plan {
         let mut case = Case::new("c", "debian:6.12");
         (case.cpus, case.measured_cpus) = (2, "1".parse().unwrap());
         change(&mut case);
         let options = ["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "CPU_IDLE_GOV_MENU"];
         let config = KernelConfig::parse(&options.map(|option| format!("CONFIG_{option}=y\n")).concat());
-        Asked {
+        Plan {
             repetition: 0,
             accelerator: Accelerator::Icount,
             qemu: String::new(),
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    fn advised(cause: &str, runs: &[Asked]) -> Vec<String> {
+    fn advised(cause: &str, runs: &[Plan]) -> Vec<String> {
         let rule = rules::all().iter().find(|rule| rule.id == cause).unwrap();
         fixes(rule, runs.iter().map(|asked| (asked, 1, "case")))
             .iter()
@@ -214,7 +214,7 @@ mod tests {
         let rule = rules::all().iter().find(|rule| rule.id == "workqueue:vmstat_update").unwrap();
         let set = asked("", |case| drop(case.sysctl.insert("vm.stat_interval".into(), "60".into())));
         let plain = asked("", |_| {});
-        let effect = |runs: &[(&Asked, u32, &str)]| {
+        let effect = |runs: &[(&Plan, u32, &str)]| {
             let found = fixes(rule, runs.iter().copied());
             found.into_iter().find(|(fix, _)| fix.to_string().contains("vm.stat_interval=60")).unwrap().1
         };
