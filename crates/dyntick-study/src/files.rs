@@ -20,9 +20,12 @@ pub fn read(source: &Source<'_>, value: &Value<'_>) -> BTreeMap<String, String> 
         return BTreeMap::new();
     }
     let read = |name: String| {
-        let text = text(source.folder(), &name).and_then(|text| match source.bring(text.len()) {
-            true => Ok(text),
-            false => Err("with it the files of all cases are too large".to_owned()),
+        let text = text(source.folder(), &name).and_then(|text| {
+            if source.bring(text.len()) {
+                Ok(text)
+            } else {
+                Err("with it the files of all cases are too large".to_owned())
+            }
         });
         let text = text.map_err(|why| format!("'{name}': {why}"));
         Some((name, source.try_value("files", value, text)?))
@@ -91,11 +94,11 @@ mod tests {
             std::fs::set_permissions(folder.path().join("key"), mode).unwrap();
             study(folder.path(), "['key']").map(|_| ())
         };
-        let told = asked(0o600).unwrap_err();
+        let words = asked(0o600).unwrap_err();
         let open = format!("where they may: chmod o+r {}", folder.path().join("key").display());
         assert!(
-            told.contains("other users of this machine may not read it") && told.contains(&open),
-            "{told}"
+            words.contains("other users of this machine may not read it") && words.contains(&open),
+            "{words}"
         );
         assert!(asked(0o644).is_ok());
     }
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn many_cases_bring_a_limited_whole() {
+    fn files_of_all_cases_have_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path().join("text"), vec![b'x'; LARGEST as usize]).unwrap();
         let labels: Vec<String> = (0..200).map(|number| format!("'{number}'")).collect();

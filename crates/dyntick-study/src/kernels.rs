@@ -7,7 +7,7 @@ use dyntick_kernels::build::{self, NamedBy, Recipe};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What each names on this machine is looked at when the study is read.
+/// The largest number of kernels: the files that each names are looked up when the study is read.
 const MOST: usize = 64;
 
 /// Reads the tables; paths in them are meant from the folder of the study.
@@ -102,12 +102,12 @@ mod tests {
                 .map(|number| format!("[kernels.k{number}]\nconfig = 'lab'\nsource = 'debian:6.12'\n"))
                 .collect()
         };
-        let told = |count| problems(&study, &format!("source = 'debian:6.12'\n{}", kernels(count)));
-        assert_eq!(told(super::MOST), "");
-        assert!(told(super::MOST + 1).contains("at most 64 kernels"));
+        let words = |count| problems(&study, &format!("source = 'debian:6.12'\n{}", kernels(count)));
+        assert_eq!(words(super::MOST), "");
+        assert!(words(super::MOST + 1).contains("at most 64 kernels"));
     }
 
-    /// Whoever runs somebody's study may send its report back.
+    /// A user who runs another user's study may send its report back.
     #[test]
     fn what_only_its_owner_may_read_is_not_built() {
         let outer = tempfile::tempdir().unwrap();
@@ -140,10 +140,10 @@ mod tests {
             close(0o755);
             assert_eq!(problems(&study, kernel), "", "{kernel}");
             close(0o700);
-            let told = problems(&study, kernel);
+            let words = problems(&study, kernel);
             assert!(
-                told.contains("home is closed to other users") && told.contains("s.toml:"),
-                "{kernel}: {told}"
+                words.contains("home is closed to other users") && words.contains("s.toml:"),
+                "{kernel}: {words}"
             );
         }
         // A study of this user's is one that this user could also run a command by.
