@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Two runs compared. Figures of `with` come first; `more` is what those of `case` exceed them by.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The id of the case.
     pub case: String,
@@ -36,7 +36,7 @@ pub struct Compared {
     pub missing: Vec<String>,
 }
 
-/// How far one point of a distribution moved.
+/// The shift of one point of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shift {
     /// `min`, `p50`, …, `max`, `mean`.
@@ -52,7 +52,7 @@ pub struct Shift {
 pub struct SpanShift {
     /// The kind.
     pub kind: String,
-    /// How many spans there were in each.
+    /// The number of spans in each run.
     pub counts: (u64, u64),
     /// Mean instructions in the run that is compared with.
     pub with: f64,
@@ -73,7 +73,9 @@ fn pairs(study: &Study, comparison: &Comparison, results: &[CaseResult]) -> Vec<
     let compared = |case: &dyntick_study::Case| {
         let [with] = claims::references(case, &comparison.with, &study.cases)[..] else { return None };
         // Figures of two clocks are never compared.
-        (with.clock == case.clock).then_some(())?;
+        if with.clock != case.clock {
+            return None;
+        }
         Some(compared(comparison, run_of(&case.id)?, run_of(&with.id)?))
     };
     study.select(&comparison.case).filter_map(compared).collect()

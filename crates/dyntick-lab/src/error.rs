@@ -107,10 +107,18 @@ impl LabError {
         }
     }
 
+    /// The file of the setting that the guest's kernel refuses.
+    pub fn refused_path(&self) -> Option<&str> {
+        match self {
+            Self::Guest { failure: Failure::Refused { path, .. }, .. } => path.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The part that is at fault.
     pub fn fault(&self) -> Fault {
         match self {
-            Self::Impossible { .. } | Self::Guest { failure: Failure::Refused(_), .. } => Fault::Kernel,
+            Self::Impossible { .. } | Self::Guest { failure: Failure::Refused { .. }, .. } => Fault::Kernel,
             Self::Guest { .. } => Fault::Guest,
             Self::Kernel(KernelError::Build(BuildError::Failed { .. }) | KernelError::FailedBefore(_)) => {
                 Fault::Kernel
@@ -147,7 +155,7 @@ mod tests {
     #[test]
     fn fault_is_of_the_kernel_the_guest_or_the_input() {
         let guest = |failure: Failure| LabError::from(RunError::from(failure)).fault();
-        assert_eq!(guest(Failure::Refused("x".into())), Fault::Kernel);
+        assert_eq!(guest(Failure::Refused { reason: "x".into(), path: None }), Fault::Kernel);
         assert_eq!(guest(Failure::Agent("x".into())), Fault::Guest);
         assert_eq!(guest(Failure::NeverSpoke), Fault::Guest);
         let impossible = LabError::Impossible { case: "a".into(), problems: vec!["no".into(), "nor".into()] };

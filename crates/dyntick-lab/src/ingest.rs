@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the raw output of a guest to a stored run: the only writer of runs.
+//! The ingest of a guest's raw output into a stored run: the only writer of runs.
 
 use crate::names::{OBSERVATIONS, RAW, RUN, STOLEN, TIMING};
 use crate::plan::Plan;

@@ -43,15 +43,16 @@ impl RunFigures<'_> {
 /// The largest share of the window that the host may take from a CPU before figures of it prove nothing.
 const MOST_STOLEN: f64 = 0.01;
 
-/// Why a figure of this run may be wrong: the host took too much time from the CPU, or events of the trace that the
-/// figure is counted from were lost.
+/// The reason for which a figure of this run may be wrong: the host took too much time from the CPU, or lost trace
+/// events would have counted.
 fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
     let cpus = one.as_ref().unwrap_or(&run.plan.case.measured_cpus);
     taken(&run.observations, run.outcome.window_ns, cpus).or_else(|| lost(run, figure, cpu))
 }
 
-/// Why no figure of this run's measured CPUs proves anything: the host took too much time from one of them.
+/// The reason for which no figure of this run's measured CPUs proves anything: the host took too much time from one of
+/// them.
 pub fn taken_by_host(run: &Run) -> Option<String> {
     taken(&run.observations, run.outcome.window_ns, &run.plan.case.measured_cpus)
 }

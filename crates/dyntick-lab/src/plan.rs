@@ -88,8 +88,9 @@ impl Plan {
     /// The command line with the parameters that the agent sets in another way.
     pub fn in_force(&self) -> CommandLine {
         let mut line = self.command_line.clone();
-        let governor = self.case.governor.iter().map(|governor| format!("cpuidle.governor={governor}"));
-        governor.for_each(|parameter| line.extend(&CommandLine::parse(&parameter)));
+        if let Some(governor) = &self.case.governor {
+            line.extend(&CommandLine::parse(&format!("cpuidle.governor={governor}")));
+        }
         line
     }
 

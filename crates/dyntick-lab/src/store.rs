@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs on disk: one folder each, whole or absent (invariant 9).
+//! Runs on disk: one folder each, complete or absent (invariant 9).
 
 mod analysis;
 mod distinct;
@@ -31,25 +31,25 @@ use files::Files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A whole run, explained.
+/// A complete run, explained.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// Whether this user's laboratory made it, as its seal says; it may have come with the study.
+    /// True if this user's laboratory made it, as its seal says; otherwise it may have come with the study.
     pub made_here: bool,
     /// The plan that it executed.
     pub plan: Plan,
-    /// What the agent said.
+    /// The agent's report.
     pub outcome: Outcome,
-    /// What interrupted each CPU, and why; single interruptions only of the measured CPUs by timers, without
-    /// chains, functions and evidence.
+    /// The interruptions of each CPU and their causes. Single interruptions are kept only for the measured CPUs and
+    /// timers, without chains, functions and evidence.
     pub explanation: Explanation,
-    /// Its idle states, where the guest has some.
+    /// The idle states, if the guest has any.
     pub idle: Option<RunIdle>,
     /// Wake-up latencies, where a cyclictest printed them.
     pub latency: Option<Latency>,
-    /// What other tools printed.
+    /// The output of other tools.
     pub printed: Printed,
     /// The executed instructions, where they were recorded.
     pub profile: Option<RunProfile>,
@@ -63,15 +63,15 @@ pub struct Run {
     pub missing_events: Vec<String>,
     /// Wall time of each stage, s.
     pub timing: BTreeMap<String, f64>,
-    /// What it takes of the memory for runs that are held at once.
+    /// The memory that it takes among runs that are held at once.
     pub takes: Amounts,
 }
 
 impl Run {
-    /// The run, held beside others, if there is memory left for it.
+    /// The run, held next to others, if there is memory left for it.
     ///
     /// # Errors
-    /// [`StoreError::Spent`] where there is none.
+    /// [`StoreError::Spent`] if there is none.
     pub fn within(self, budget: &Budget) -> Result<Self, StoreError> {
         match budget.take(self.takes) {
             Ok(()) => Ok(self),
@@ -80,7 +80,7 @@ impl Run {
     }
 }
 
-/// Why a run cannot be kept or read.
+/// The reason for which a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file operation.
@@ -91,7 +91,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A link to a run, or to a file of it.
@@ -105,7 +105,7 @@ pub enum StoreError {
     /// The guest sent what it was not asked for.
     #[error("the guest sent a file named '{piece}', which the case '{case}' does not yield")]
     Unexpected {
-        /// What it called it.
+        /// The name of the file.
         piece: String,
         /// The case's id.
         case: String,
@@ -115,10 +115,10 @@ pub enum StoreError {
     Decode {
         /// The run.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: DecodeError,
     },
-    /// The trace is whole, and too long for this machine.
+    /// The trace is complete, and too long for this machine.
     #[error(
         "{path}: the run's trace has {events} events, and the memory of this machine is enough for {most}: shorten \
          `measure`, or list only the CPUs of interest in `trace-cpus`"
@@ -126,9 +126,9 @@ pub enum StoreError {
     TooManyEvents {
         /// The run.
         path: PathBuf,
-        /// How many there are.
+        /// The number of its events.
         events: u64,
-        /// How many could be explained.
+        /// The number of events that could be explained.
         most: u64,
     },
     /// The runs before it have taken what there is memory for.
@@ -139,7 +139,7 @@ pub enum StoreError {
     Spent {
         /// The run.
         path: PathBuf,
-        /// What is too much.
+        /// The resource.
         spent: Spent,
     },
     /// The table of observations.
@@ -147,12 +147,12 @@ pub enum StoreError {
     Observations(#[from] ObservationError),
 }
 
-/// Reads a whole run and explains it; who made it is not asked.
+/// Reads a complete run of any origin and explains it.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
     load_judged(folder, None)
 }
 
-/// Reads a whole run and says whether it was made here. Where nothing is known of seals, no run is known to be.
+/// Reads a complete run and checks its seal. Without a sealer no run counts as made here.
 pub fn load_judged(folder: &Path, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
     load_within(folder, sealer, &Budget::of_one())
 }
@@ -172,7 +172,7 @@ pub fn profile_judged(
     Ok((profile, sealer.is_some_and(|sealer| sealer.holds(&opened))))
 }
 
-/// [`load_judged`] of a run that is held beside others.
+/// The same as [`load_judged`], for a run that is held next to others.
 fn load_within(folder: &Path, sealer: Option<&Sealer>, budget: &Budget) -> Result<Run, StoreError> {
     let opened = opened(folder)?;
     let run = budget.spend(|budget| read(folder, &opened, budget))?;

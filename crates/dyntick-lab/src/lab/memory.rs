@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The guards of memory and disk space.
 pub struct Memory {
-    /// For guests that run and runs that are read.
+    /// The memory for guests that run and runs that are read.
     all: Room,
     /// The part that this program may use itself (`dyntick_system::leave_half_of_memory`).
     own: Room,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a case to its plan: the kernel is found and checked, the guest image is built.
+//! The preparation of a case: the kernel is found and checked, the guest image is built, and the plan is made.
 
 use super::Lab;
 use crate::emulator;

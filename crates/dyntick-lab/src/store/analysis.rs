@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the files of a run to its figures.
+//! The analysis of a run: from its files to its figures.
 
 use super::files::{Files, OF_NUMBER};
 use super::{Run, StoreError};

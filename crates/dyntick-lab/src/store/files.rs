@@ -29,7 +29,7 @@ const MOST_FILES: u64 = 256;
 /// Numbers in all files that a case reads.
 pub(super) const MOST_NUMBERS: usize = 1 << 20;
 
-/// What a number of a file takes as a count and as a figure, beside the two keys, bytes.
+/// The memory of a number of a file, as a count and as a figure, without its two keys, bytes.
 pub(super) const OF_NUMBER: usize = 256;
 
 /// A run's folder, of which only so much is read as the budget allows.
@@ -38,12 +38,12 @@ pub(super) struct Files<'a> {
     pub(super) folder: &'a Path,
     /// The path by which its files are opened.
     pub(super) place: &'a Path,
-    /// What may be read of them.
+    /// The limit of memory.
     pub(super) budget: &'a Budget,
 }
 
 impl Files<'_> {
-    /// Whose reason may quote the file.
+    /// An error about a file, whose reason may quote it.
     pub(super) fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> StoreError {
         const LONGEST_REASON: usize = 500;
         StoreError::Damaged {
@@ -116,7 +116,7 @@ impl Files<'_> {
             if range.contains(&number) { Ok(()) } else { Err(self.damaged(RUN, problem())) }
         };
         within("case.cpus", plan.case.cpus.into(), 1..=Case::MOST_CPUS.into())?;
-        // A kernel that does not tell its HZ has 0 here.
+        // A kernel whose configuration is unknown has 0 here.
         within("hz", plan.hz.into(), 0..=10_000)?;
         within("packages of case", plan.case.packages.len() as u64, 0..=Case::MOST_PACKAGES as u64)?;
         within("tasks of case", plan.case.tasks.len() as u64, 0..=Case::MOST_TASKS as u64)?;
@@ -142,7 +142,7 @@ impl Files<'_> {
         accept(self.json(&name)?).map_err(|reason| self.damaged(&name, reason))
     }
 
-    /// How the numbers in the files that the case reads grew over the window.
+    /// The increase over the window of the numbers in the files that the case reads.
     pub(super) fn read_by(&self, case: &Case) -> Result<Vec<FileCount>, StoreError> {
         let mut counts = Vec::new();
         for path in case.read.iter().filter(|path| !records::is_file(path)) {
@@ -167,7 +167,7 @@ impl Files<'_> {
         Ok(counts)
     }
 
-    /// What the case's profile tells, as far as there is memory for it.
+    /// The case's profile, if there is memory for it.
     pub(super) fn profile(&self, plan: &Plan) -> Result<Option<RunProfile>, StoreError> {
         if !plan.case.profile {
             return Ok(None);
@@ -189,9 +189,9 @@ impl Files<'_> {
         self.budget.take_held(bytes).map_err(|spent| self.spent(spent))
     }
 
-    /// What the host took from the guest's CPUs; nothing is known of runs before that was kept.
+    /// The time that the host took from the guest's CPUs.
     pub(super) fn stolen(&self, case: &Case) -> Result<Stolen, StoreError> {
-        if case.clock != Clock::Wall || !self.place.join(STOLEN).exists() {
+        if case.clock != Clock::Wall {
             return Ok(Stolen::new());
         }
         let stolen: Stolen = self.json(STOLEN)?;
@@ -211,7 +211,7 @@ impl Files<'_> {
         qperf::parse(&self.text(&output)?).map_err(|error| self.damaged(&output, error))
     }
 
-    /// What the trace and the kernel's accounts tell of idle states, where the run has accounts.
+    /// The idle states by the trace and by the kernel's accounts, if the run has accounts.
     pub(super) fn idle(
         &self,
         plan: &Plan,
@@ -229,7 +229,7 @@ impl Files<'_> {
         Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after, limits }))
     }
 
-    /// The latency limits; none in a run of an earlier dyntick, and where the guest could not read them.
+    /// The latency limits; `None` if the guest could not read them.
     fn limits(&self, case: &Case) -> Result<Option<Limits>, StoreError> {
         let pieces = [pieces::LATENCY_LIMITS_BEFORE, pieces::LATENCY_LIMITS_AFTER];
         if !pieces.iter().all(|piece| self.place.join(format!("{RAW}/{piece}")).exists()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs in folders that somebody else made.
+//! Runs in folders of untrusted origin.
 
 use super::files::MOST_NUMBERS;
 use super::newest::{chosen, read_chosen};
@@ -49,7 +49,7 @@ tasks = []
 
 const BEGIN: u64 = 1_000_000_000;
 
-/// A page of so many timer interrupts of two events each.
+/// A page with this number of timer interrupts of two events each.
 fn page(interrupts: u32) -> Vec<u8> {
     let record = |id: u32| [2u32 | 10 << 5, id, 0].map(u32::to_le_bytes).concat();
     let data = [record(1), record(2)].concat().repeat(interrupts as usize);
@@ -72,10 +72,10 @@ fn a_run_of_before_there_were_disks_has_none_and_keeps_its_name() {
     assert!(names[0] != names[1] && names[1] != names[2] && names[0] != names[2], "{names:?}");
 }
 
-/// What is changed in the text of `run.toml`.
+/// A change to the text of `run.toml`.
 type Change = fn(&str) -> String;
 
-/// What a repetition of virtual time has changed, as `run.toml` says it.
+/// The change of a repetition in virtual time, as in `run.toml`.
 fn perturbed(repetition: u32) -> String {
     let table = |perturbation| format!("[perturbation]\n{}", toml::to_string(&perturbation).unwrap());
     perturb::of(dyntick_model::Clock::Virtual, repetition).map(table).unwrap_or_default()
@@ -120,7 +120,7 @@ fn runs() -> (tempfile::TempDir, Vec<Case>) {
     (folder, cases)
 }
 
-fn told(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
+fn message(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
     let of = |kept: &Kept| match &kept.run {
         Ok(run) => Ok(run.explanation.interruptions.len()),
         Err(error) => Err(error.to_string()),
@@ -131,12 +131,12 @@ fn told(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
 #[test]
 fn all_repetitions_are_read() {
     let (folder, cases) = runs();
-    let all = told(&newest(folder.path(), &cases, None));
+    let all = message(&newest(folder.path(), &cases, None));
     assert_eq!(all, [(0, Ok(50)), (1, Ok(50)), (2, Ok(50))]);
 }
 
-/// By one run's question it is chosen, and another's folder stands there when it is read: `runs` may hold links, which
-/// whoever owns their targets turns at any moment.
+/// A run is chosen by its plan, and another folder may be at its path when it is read: `runs` may hold links, whose
+/// targets another user can replace at any moment.
 #[test]
 fn a_run_is_judged_by_what_was_read() {
     let (folder, cases) = runs();
@@ -152,7 +152,7 @@ fn a_run_is_judged_by_what_was_read() {
         std::fs::rename(&place, &aside).unwrap();
         symlink(&other, &place).unwrap();
         let kept = read_chosen(&found, &cases, &load);
-        assert_eq!(told(&kept), [(1, Ok(50)), (2, Ok(50))], "{number}");
+        assert_eq!(message(&kept), [(1, Ok(50)), (2, Ok(50))], "{number}");
         std::fs::remove_file(&place).unwrap();
         std::fs::rename(&aside, &place).unwrap();
     }
@@ -164,7 +164,7 @@ fn runs_that_are_held_at_once_have_one_budget() {
     let (folder, cases) = runs();
     let found = chosen(folder.path(), &cases);
     let within = |budget: &Budget| {
-        told(&read_chosen(&found, &cases, &|folder| load_within(folder, None, budget)))
+        message(&read_chosen(&found, &cases, &|folder| load_within(folder, None, budget)))
             .into_iter()
             .map(|(_, run)| run)
             .collect::<Vec<_>>()
@@ -184,7 +184,7 @@ fn runs_that_are_held_at_once_have_one_budget() {
     assert!(why.contains("; run or report fewer cases"), "{why}");
 }
 
-/// What `lab run` holds was read alone, run by run.
+/// Each run of `lab run` was read alone.
 #[test]
 fn runs_that_were_read_alone_are_held_within_one_budget() {
     let (folder, cases) = runs();
@@ -259,7 +259,7 @@ fn a_profile_counts_in_the_budget() {
     assert_eq!(alone.held(), 2000, "what fails has taken nothing");
 }
 
-/// What a program printed is no file that is missing where it is more than may be read.
+/// The output of a program that exceeds the limit is not a missing file.
 #[test]
 fn outputs_count_in_the_budget_of_one_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -286,7 +286,7 @@ fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_larg
     let first = read_chosen(&found, &cases, &|folder| load_within(folder, None, &budget)).remove(0);
     assert!(matches!(first.run, Err(StoreError::Spent { .. })), "{:?}", first.run);
     std::fs::write(again.join("raw/comms.json"), "[").unwrap();
-    assert_eq!(told(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
+    assert_eq!(message(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
 }
 
 /// Links to one run, or to a large file of it, are a small archive; each would be read as the first.
@@ -303,7 +303,7 @@ fn a_run_with_a_file_of_another_is_not_read() {
     assert!(matches!(kept[2].run, Err(StoreError::Shared { .. })), "{:?}", kept[2].run);
 }
 
-/// Where the newest are damaged at their ends, each takes as long to read as a whole one.
+/// Each run that is damaged at its end takes as long to read as a complete one.
 #[test]
 fn of_damaged_runs_only_some_are_tried() {
     let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
@@ -352,19 +352,19 @@ fn after_some_refusals_no_other_run_is_read() {
 fn a_run_that_cannot_be_read_says_why() {
     let (folder, cases) = runs();
     std::fs::write(folder.path().join("c.1/raw/comms.json"), "[").unwrap();
-    let kept = told(&newest(folder.path(), &cases, None));
+    let kept = message(&newest(folder.path(), &cases, None));
     assert_eq!((kept.len(), &kept[0].1), (3, &Ok(50)));
     let why = kept[1].1.as_ref().unwrap_err();
     assert!(why.contains("c.1/raw/comms.json: invalid type"), "{why}");
 }
 
-/// It is outside of the seal, so that anybody may have put it there.
+/// The timing is not covered by the seal, so any user may have written it.
 #[test]
 fn the_times_of_stages_are_a_handful_of_numbers() {
     let (folder, cases) = runs();
     let numbers: Vec<String> = (0..10_000).map(|number| format!(r#""{number}":1.0"#)).collect();
     std::fs::write(folder.path().join("c.2").join(TIMING), format!("{{{}}}", numbers.join(","))).unwrap();
-    let kept = told(&newest(folder.path(), &cases, None));
+    let kept = message(&newest(folder.path(), &cases, None));
     let why = kept[2].1.as_ref().unwrap_err();
     assert!(why.contains("timing.json") && why.contains("larger than"), "{why}");
 }
