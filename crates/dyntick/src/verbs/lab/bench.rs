@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What may be said to `lab bench`.
+/// The arguments of `dyntick lab bench`.
 #[derive(Args)]
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
@@ -31,7 +31,7 @@ pub struct Arguments {
     target: Target,
 }
 
-/// Where the wall time of a case went.
+/// The wall time of a case, by stage.
 #[derive(Serialize, JsonSchema)]
 pub struct Bench<'a> {
     /// The id of the case.

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_is_not_what_cannot_be_told() {
+    fn not_run_differs_from_cannot_tell() {
         let folder = tempfile::tempdir().unwrap();
         let mut study = study(folder.path());
         study.cases.retain(|case| case.name == "a");
@@ -102,11 +102,14 @@ mod tests {
         let whole = study(folder.path());
         assert!(ensure_judged("--fail-on", &whole).is_ok());
         let without = Study { claims: Vec::new(), ..whole.clone() };
-        let told = ensure_judged("--fail-on", &without).unwrap_err().to_string();
-        assert!(told.starts_with("--fail-on: this study has no [[claim]]"), "{told}");
+        let message = ensure_judged("--fail-on", &without).unwrap_err().to_string();
+        assert!(message.starts_with("--fail-on: this study has no [[claim]]"), "{message}");
         let mut others = whole;
         others.cases.clear();
-        let told = ensure_judged("--bisect", &others).unwrap_err().to_string();
-        assert!(told.starts_with("--bisect: none of the 2 claims") && told.contains("--case"), "{told}");
+        let message = ensure_judged("--bisect", &others).unwrap_err().to_string();
+        assert!(
+            message.starts_with("--bisect: none of the 2 claims") && message.contains("--case"),
+            "{message}"
+        );
     }
 }

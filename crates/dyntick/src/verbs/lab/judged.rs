@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `lab run --json` and `lab report --json` print: a study with its runs, judged.
+//! The JSON of `lab run --json` and `lab report --json`: a study with its runs, judged.
 
 use dyntick_explain::Summary;
 use dyntick_formats::Observation;
@@ -21,29 +21,29 @@ use std::path::Path;
 pub struct Judged<'a> {
     /// The study, its matrices expanded.
     pub study: &'a Study,
-    /// Its runs, those that failed among them.
+    /// The runs, including those that failed.
     pub runs: Vec<JudgedRun<'a>>,
-    /// Its claims with their rulings.
+    /// The claims with their rulings.
     pub verdicts: &'a [claims::Verdict],
-    /// Its comparisons (`[[compare]]`).
+    /// The comparisons (`[[compare]]`).
     pub comparisons: &'a [Compared],
-    /// Its effects (`[[effects]]`).
+    /// The effects (`[[effects]]`).
     pub effects: &'a [Found],
 }
 
-/// What became of one run.
+/// The result of one run.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum JudgedRun<'a> {
-    /// It is complete.
+    /// The run is complete.
     Complete(Box<CompleteRun<'a>>),
-    /// It failed.
+    /// The run failed.
     Failed {
         /// The id of its case.
         case: &'a str,
-        /// Which repetition, from 0.
+        /// The repetition, from 0.
         repetition: u32,
-        /// Why it failed.
+        /// The reason.
         failure: String,
         /// The last lines of the guest's console.
         console: &'a [String],
@@ -55,21 +55,21 @@ pub enum JudgedRun<'a> {
 pub struct CompleteRun<'a> {
     /// The id of its case.
     case: &'a str,
-    /// Which repetition, from 0.
+    /// The repetition, from 0.
     repetition: u32,
-    /// Its folder.
+    /// The folder.
     folder: &'a Path,
-    /// Whether this user's laboratory made it, as its seal says.
+    /// True if this user's laboratory made it, as its seal says.
     made_here: bool,
     /// The plan that it executed.
     asked: &'a Plan,
-    /// What the agent reported.
+    /// The agent's report.
     outcome: &'a Outcome,
     /// All figures.
     observations: &'a [Observation],
-    /// What interrupted each CPU.
+    /// The interruptions of each CPU.
     cpus: &'a [Summary],
-    /// How many trace events were lost.
+    /// The number of lost trace events.
     lost_events: u64,
     /// The same by CPU.
     lost_events_by_cpu: &'a BTreeMap<u32, u64>,
@@ -83,7 +83,7 @@ pub struct CompleteRun<'a> {
 }
 
 impl<'a> JudgedRun<'a> {
-    /// Of a result.
+    /// The JSON of a result.
     pub fn of(result: &'a CaseResult) -> Self {
         let (case, repetition) = (result.case.id.as_str(), result.repetition);
         match &result.run {

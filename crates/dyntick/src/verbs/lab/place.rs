@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The folder of all results that are given no name.
 const DEFAULT: &str = "out";
 
-/// Where the runs and the report go.
+/// The folders of the runs and the report.
 pub struct Place {
     folder: PathBuf,
     is_typed: bool,
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-/// How each refusal ends.
+/// The end of each refusal.
 const OTHERWISE: &str = "name a folder of your own with --out DIR";
 
 fn is_ours(uid: u32) -> bool {
@@ -143,7 +143,7 @@ fn ensure_not_everybodys(folder: &Path, found: &Metadata) -> Result<()> {
     )
 }
 
-/// In a folder with this bit, as /tmp, only its owner takes away what stands there (chmod(1)).
+/// Returns true if only its owner can remove or rename a file in this folder, as in /tmp (chmod(1)).
 fn is_sticky(found: &Metadata) -> bool {
     const STICKY: u32 = 0o1000;
     found.mode() & STICKY != 0

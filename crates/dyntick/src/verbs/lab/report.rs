@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a study's runs to the document that is printed: the result first, then the figures that it rests on, then
-//! how they were measured.
+//! The report of a study: the result first, then the figures that it rests on, then the method.
 
 mod beside;
 mod brief;
@@ -43,20 +42,20 @@ const LEAST_WINDOW_NS: u64 = 100_000_000;
 /// A timeline with more lanes than this would push all that follows off the first screen.
 const MOST_LANES: usize = 16;
 
-/// So many cases that were not run are named.
+/// The number of cases without a run that are named.
 const MOST_NOT_RUN: usize = 32;
 
-/// What a report is made of.
+/// The parts of a report.
 pub struct Material<'a> {
     /// The study.
     pub study: &'a Study,
-    /// Its runs.
+    /// The runs.
     pub results: &'a [CaseResult],
-    /// What became of its claims.
+    /// The verdicts on its claims.
     pub verdicts: &'a [dyntick_study::claims::Verdict],
-    /// Its `[[compare]]`s.
+    /// The comparisons (`[[compare]]`).
     pub comparisons: &'a [Compared],
-    /// Its `[[effects]]`.
+    /// The effects (`[[effects]]`).
     pub effects: &'a [Found],
 }
 
@@ -106,7 +105,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
         let private =
             study.kernels.iter().filter_map(|(name, recipe)| Some((name, recipe.private_source()?)));
-        let private = private.map(|(name, told)| (format!("kernel {name}"), told));
+        let private = private.map(|(name, message)| (format!("kernel {name}"), message));
         let pairs = method::provenance(&runs).into_iter().chain(perturbed).chain(private);
         blocks.push(Block::Pairs(pairs.collect()));
     }
@@ -137,12 +136,11 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
 fn pictures(runs: &[Titled<'_>], windows: &[Titled<'_>]) -> (Option<Block>, Vec<Block>) {
     let latencies = latency::picture(runs).map(Block::Plot);
     let timeline = (!windows.is_empty()).then(|| Block::Timeline(when::timeline(windows)));
-    match latencies.is_none() && windows.len() <= MOST_LANES {
-        true => (timeline, Vec::new()),
-        false => {
-            let heading = |block| [Block::Heading("Timeline".into()), block];
-            (latencies, timeline.into_iter().flat_map(heading).collect())
-        }
+    if latencies.is_none() && windows.len() <= MOST_LANES {
+        (timeline, Vec::new())
+    } else {
+        let heading = |block| [Block::Heading("Timeline".into()), block];
+        (latencies, timeline.into_iter().flat_map(heading).collect())
     }
 }
 
@@ -164,9 +162,10 @@ fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>])
         .collect();
     let mut latencies = qperf::blocks(runs);
     latencies.extend(latency::blocks(runs));
-    let mut blocks = match latencies.is_empty() {
-        true => [overview, beside].concat(),
-        false => [beside, latencies, overview].concat(),
+    let mut blocks = if latencies.is_empty() {
+        [overview, beside].concat()
+    } else {
+        [beside, latencies, overview].concat()
     };
     blocks.extend(effects::blocks(material.effects));
     blocks.extend(calls::blocks(runs));
@@ -175,7 +174,7 @@ fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>])
     blocks
 }
 
-/// Which cases were not run, and the command that runs them.
+/// The cases without a run, and the command that runs them.
 fn not_run(ids: &[&str]) -> Vec<Block> {
     if ids.is_empty() {
         return Vec::new();
@@ -204,7 +203,7 @@ fn window_ns(run: &Run) -> u64 {
     run.outcome.window_ns.1 - run.outcome.window_ns.0
 }
 
-/// What of a run concerns the measured CPUs.
+/// The summaries of the measured CPUs.
 fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
     run.explanation.per_cpu.iter().filter(|summary| run.plan.case.measured_cpus.contains(summary.cpu))
 }
@@ -213,9 +212,10 @@ fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
 fn failure(titles: &Titles, result: &CaseResult) -> Option<Failure> {
     let error = result.run.as_ref().err().filter(|error| !matches!(error, LabError::NotRun))?;
     Some(Failure {
-        name: match result.is_perturbed() {
-            true => format!("{}, perturbed run {}", titles.of_case(&result.case), result.repetition),
-            false => titles.of_case(&result.case),
+        name: if result.is_perturbed() {
+            format!("{}, perturbed run {}", titles.of_case(&result.case), result.repetition)
+        } else {
+            titles.of_case(&result.case)
         },
         reason: error.to_string(),
         console: result.console_tail().to_vec(),

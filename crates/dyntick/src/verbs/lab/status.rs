@@ -13,7 +13,7 @@ const SKIP: u8 = 125;
 /// `git bisect run` ends: the first status that it takes for no answer about a commit.
 pub const ABORT: u8 = 128;
 
-/// What may be said of the exit status.
+/// The options for the exit status.
 #[derive(Args)]
 pub struct Statuses {
     /// Exit with status 1 if a claim has one of these rulings
@@ -27,7 +27,7 @@ pub struct Statuses {
 }
 
 impl Statuses {
-    /// Whether it is for `git bisect run`.
+    /// Returns true if the status is for `git bisect run`.
     pub fn bisect(&self) -> bool {
         self.bisect
     }
@@ -78,7 +78,7 @@ fn fails(fail_on: &[FailOn], open: &[Ruling]) -> bool {
     open.iter().any(|ruling| fail_on.iter().any(|name| name.covers(*ruling)))
 }
 
-/// Whether the command line has `--bisect`, where it could not be read.
+/// Returns true if the command line has `--bisect`, for a command line that could not be parsed.
 pub fn is_asked_to_bisect() -> bool {
     std::env::args_os().any(|word| word == "--bisect")
 }

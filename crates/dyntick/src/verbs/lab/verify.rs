@@ -17,7 +17,7 @@ use dyntick_study::Case;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What may be said to `lab verify`.
+/// The arguments of `dyntick lab verify`.
 #[derive(Args)]
 pub struct Arguments {
     /// Folder of a run, as out/STUDY/runs/CASE…, or a study, of which all runs in virtual time are verified
@@ -61,9 +61,10 @@ fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
     let changed: Vec<&String> = names.filter(|name| old.get(*name) != new.get(*name)).collect();
     let bytes: u64 = old.values().map(|contents| contents.bytes).sum();
-    match changed.is_empty() {
-        true => output::line(format_args!("{}: identical, {} files, {bytes} bytes", case.id, old.len()))?,
-        false => output::line(format_args!("{}: DIFFERENT in {changed:?}", case.id))?,
+    if changed.is_empty() {
+        output::line(format_args!("{}: identical, {} files, {bytes} bytes", case.id, old.len()))?
+    } else {
+        output::line(format_args!("{}: DIFFERENT in {changed:?}", case.id))?
     }
     Ok(changed.is_empty())
 }
@@ -81,7 +82,7 @@ fn as_it_was(plan: &Plan, folder: &Path) -> Case {
     case
 }
 
-/// What was not the same before either ran.
+/// The differences between the plans of two runs.
 fn differences(first: &Plan, second: &Plan) -> Vec<String> {
     let mut differences = Vec::new();
     let mut compare = |what: &str, first: &str, second: &str| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often the measured CPUs of each case were interrupted.
+//! The interruptions of the measured CPUs of each case.
 
 use super::titles::{Titled, kernel_of};
 use super::{measured, window_ns};
@@ -31,13 +31,14 @@ pub fn sentence(runs: &[Titled<'_>]) -> Option<String> {
         return None;
     }
     let [fewest, highest] = [least, most].map(|runs| numbers::rate(mean(runs)));
-    Some(match fewest == highest {
-        true => format!("The measured CPUs had {highest} ticks per second in all cases."),
-        false => format!(
+    Some(if fewest == highest {
+        format!("The measured CPUs had {highest} ticks per second in all cases.")
+    } else {
+        format!(
             "The measured CPUs had between {fewest} and {highest} ticks per second: the fewest with “{}”, the most with “{}”.",
             least[0].title_of_all(),
             most[0].title_of_all()
-        ),
+        )
     })
 }
 

@@ -14,8 +14,8 @@ const CONTINUED: &str = "…";
 pub struct Titles(BTreeMap<String, String>);
 
 impl Titles {
-    /// Of a study. `… fair server off` after `nohz_full` becomes `nohz_full, fair server off`: in a legend or a mail
-    /// nobody sees what it followed.
+    /// The titles of a study's cases. `… fair server off` after `nohz_full` becomes `nohz_full, fair server off`: a
+    /// legend or a mail does not show the title that it followed.
     pub fn of(study: &Study) -> Self {
         Self(complete(study.cases.iter().map(|case| (case.name.as_str(), case.title.as_str()))))
     }
@@ -32,7 +32,7 @@ impl Titles {
         if labels.is_empty() { title.clone() } else { format!("{title}: {}", labels.join(", ")) }
     }
 
-    /// A run under its name: the case's title with what tells the run from others of it, and the kernel's series.
+    /// A run with its name: the case's title, the difference to other runs of the case, and the kernel's series.
     pub fn give<'r>(&self, run: &'r Run) -> Titled<'r> {
         let case = &run.plan.case;
         let case_title = self.with_labels(case, &labels_of(run));
@@ -60,7 +60,7 @@ fn kernel_name(named: &str, release: &KernelVersion) -> String {
     format!("{major}.{minor}{point}{flavour}")
 }
 
-/// Debian's packages of a series beside the plain one.
+/// The flavours of Debian's packages of a series.
 const FLAVOURS: [&str; 2] = ["rt", "cloud"];
 
 fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<String, String> {
@@ -80,8 +80,8 @@ fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<Str
     titles
 }
 
-/// What tells a run from the others of its case, as `: stat60`: its labels, but not that of a
-/// packaged kernel, whose series stands beside.
+/// The labels that distinguish a run from the others of its case, e.g. `: stat60`; without that of a packaged kernel,
+/// whose series is shown as well.
 fn labels_of(run: &Run) -> Vec<&str> {
     let series = kernel_of(run);
     let case = &run.plan.case;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! When timer interrupts came: the picture of a study's report.
+//! The timer interrupts over time: the picture of a study's report.
 
 use super::titles::Titled;
 use super::{measured, window_ns};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why the measured CPUs were interrupted, and what removes it.
+//! The causes of interruptions of the measured CPUs, and their fixes.
 
 use super::measured;
 use super::titles::Titled;
@@ -14,12 +14,12 @@ use dyntick_report::{Block, Finding, numbers};
 use dyntick_study::Case;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many causes are shown, each with half a page; a machine has some tens.
+/// The number of causes that are shown, each with half a page; a machine has some tens.
 const MOST_CAUSES: usize = 100;
-/// And so many of the functions that ran in the interruptions of one.
+/// The number of functions that are shown for each cause.
 const MOST_FUNCTIONS: usize = 32;
 
-/// Where a cause was counted: the run and the CPU.
+/// The runs and CPUs in which a cause was counted.
 type Cases<'a> = Vec<(&'a Titled<'a>, u32, &'a CauseCount)>;
 
 /// Ticks and interruptions of a cause in all cases.
@@ -39,8 +39,8 @@ pub fn findings(runs: &[Titled<'_>]) -> Vec<Block> {
     }
     let mut causes: Vec<Cases<'_>> = by_cause.into_values().collect();
     causes.sort_by_key(|cases| std::cmp::Reverse(weight(cases)));
-    let told = causes.iter().take(MOST_CAUSES).map(finding).collect();
-    let mut blocks = vec![Block::Paragraph(attributed(runs)), Block::Findings(told)];
+    let message = causes.iter().take(MOST_CAUSES).map(finding).collect();
+    let mut blocks = vec![Block::Paragraph(attributed(runs)), Block::Findings(message)];
     blocks.extend(others(causes.get(MOST_CAUSES..).unwrap_or_default()).map(Block::Paragraph));
     blocks
 }
@@ -58,7 +58,7 @@ fn others(causes: &[Cases<'_>]) -> Option<String> {
     })
 }
 
-/// How many interruptions have no cause.
+/// The number of interruptions without a cause.
 fn attributed(runs: &[Titled<'_>]) -> String {
     let unattributed: u64 =
         runs.iter().flat_map(|run| measured(run)).map(|summary| summary.unattributed).sum();
@@ -78,9 +78,10 @@ fn finding(cases: &Cases<'_>) -> Finding {
     let (run, _, most) = by_weight[0];
     let rule = rules::get(&most.cause);
     let occurrence = |(run, _, cause): &(&Titled<'_>, u32, &CauseCount)| {
-        let rest = match cause.ticks == cause.count {
-            true => String::new(),
-            false => format!(", {}", occurrences::of_cause(&cause.cause, cause.count, cause.interruptions)),
+        let rest = if cause.ticks == cause.count {
+            String::new()
+        } else {
+            format!(", {}", occurrences::of_cause(&cause.cause, cause.count, cause.interruptions))
         };
         format!("{}: {}{rest}", run.title(), numbers::counted(cause.ticks, "tick"))
     };
@@ -100,8 +101,8 @@ fn finding(cases: &Cases<'_>) -> Finding {
     }
 }
 
-/// What helps in any of these runs, each with its CPU and its title, with the numbers of the first one in which it
-/// does. Where it is in force already, or the kernel is built without it, it helps nobody: those runs are named.
+/// The fixes for any of these runs, each with its CPU and its title, and with the numbers of the first run that it
+/// fixes. Runs in which it is applied already, or whose kernel is built without it, are named.
 fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Plan, u32, &'a str)>) -> Vec<(Fix, String)> {
     let mut offers: Vec<Offer<'a>> = Vec::new();
     let mut titles = Vec::new();
@@ -138,17 +139,16 @@ impl Offer<'_> {
     fn but_for(self, all: &[&str]) -> (Fix, String) {
         let others: BTreeSet<&str> = all.iter().filter(|title| !self.runs.contains(title)).copied().collect();
         let others = few(others.into_iter().map(str::to_owned), MOST_OTHERS).join("; ");
-        match others.is_empty() {
-            true => (self.action, self.effect),
-            false => {
-                let effect = format!("{} Not in: {others}, where it is in force, or cannot be.", self.effect);
-                (self.action, effect)
-            }
+        if others.is_empty() {
+            (self.action, self.effect)
+        } else {
+            let effect = format!("{} Not in: {others}, where it is in force, or cannot be.", self.effect);
+            (self.action, effect)
         }
     }
 }
 
-/// So many runs in which a fix does not help are named.
+/// The number of runs that a fix does not help and that are named.
 const MOST_OTHERS: usize = 3;
 
 #[cfg(test)]
