@@ -159,7 +159,7 @@ fn ensure_known(wanted: &str, phases: impl Iterator<Item = BTreeMap<String, Kind
         return Ok(());
     }
     let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-    bail!("--kind {wanted}: no span kind matches; available: {}", kinds.join(", "))
+    bail!("--kind {wanted}: no kind of span has it in its name; there are {}", kinds.join(", "))
 }
 
 /// The profile of one run.
