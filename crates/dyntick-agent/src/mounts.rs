@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A guest's first steps: file systems, modules, settings.
 
+use crate::refused::RefusedSetting;
 use anyhow::{Context, Result};
 use dyntick_guest::Job;
 use dyntick_guest::names::MODULE_FOLDER;
@@ -92,7 +93,10 @@ pub fn apply_settings(sysctl: &BTreeMap<String, String>, write: &BTreeMap<String
         // An existing file is written to: a misspelt name must not become a new one.
         let file = std::fs::OpenOptions::new().write(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(value.as_bytes()));
-        written.with_context(|| format!("the kernel refuses {value:?} in {path}{}", nearest_file(&path)))?;
+        written.with_context(|| {
+            let message = format!("the kernel refuses {value:?} in {path}{}", nearest_file(&path));
+            RefusedSetting { path, message }
+        })?;
     }
     Ok(())
 }

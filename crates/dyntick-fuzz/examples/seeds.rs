@@ -2,8 +2,8 @@
 //! Writes those files of the corpus that are no texts: `cargo run -p dyntick-fuzz --example seeds`.
 
 use dyntick_guest::{Archive, Outcome, Settled};
+use dyntick_lab::plan::Plan;
 use dyntick_lab::qemu::Accelerator;
-use dyntick_lab::store::Asked;
 use dyntick_model::{CommandLine, CpuList};
 use dyntick_profile::stream::Writer;
 use dyntick_study::Case;
@@ -51,7 +51,7 @@ fn profile() -> Vec<u8> {
 }
 
 fn run() -> String {
-    let asked = Asked {
+    let asked = Plan {
         repetition: 0,
         accelerator: Accelerator::Icount,
         qemu: "10.0".into(),
@@ -91,6 +91,6 @@ fn run() -> String {
     pieces.iter().map(|(name, text)| format!("== {name}\n{text}\n")).collect()
 }
 
-fn toml(asked: &Asked) -> String {
+fn toml(asked: &Plan) -> String {
     toml::to_string_pretty(asked).expect("TOML")
 }

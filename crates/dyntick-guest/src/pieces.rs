@@ -23,6 +23,8 @@ pub const SCRIPT_ERR: &str = "script.err";
 pub const ERROR: &str = "error";
 /// The same if the guest's kernel has refused what the case asks of it: a setting, a module, a partition.
 pub const REFUSED: &str = "refused";
+/// The path of the setting that the kernel has refused, next to [`REFUSED`].
+pub const REFUSED_PATH: &str = "refused.path";
 /// The kernel's log, with an error.
 pub const KERNEL_LOG: &str = "kernel.log";
 

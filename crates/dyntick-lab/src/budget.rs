@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the runs that one verb holds at once may take together: a hundred links to one large run are a small
-//! archive, and so is a study of a thousand cases.
+//! The memory limits for runs that one verb holds at once: a hundred links to one large run are a small archive, and so
+//! is a study of a thousand cases.
 
 use crate::names::RAW;
 use dyntick_guest::MAILBOX_BYTES;
@@ -8,8 +8,8 @@ use dyntick_trace::room_for_events;
 use std::cell::Cell;
 use std::path::Path;
 
-/// How many times as many events all runs of a report may have as one. It bounds the time: of each run only
-/// what is held counts in the memory, and a study of a hundred cases has some ten million events.
+/// The events that all runs of a report may have together, in multiples of the limit for one run. It bounds the time. A
+/// run takes memory only for the parts that are held, and a study of a hundred cases has some ten million events.
 const RUNS: u64 = 64;
 
 /// The share of the machine's memory that other files of runs may have; JSON takes nine times what its text has.
@@ -19,16 +19,17 @@ const SHARE: u64 = 64;
 /// the numbers of files; of the last two figures are made, which take as much again.
 const SHARE_OF_HELD: u64 = 6;
 
-/// How often a run's reading asks for the bytes of a file, at most: each fits into the guest's mailbox with all others.
+/// The number of times that reading a run reads the bytes of a file, at most: each file fits into the guest's mailbox
+/// with all others.
 const READINGS: u64 = 3;
 
-/// What may still be read.
+/// The memory that is left for further runs.
 #[derive(Debug)]
 pub struct Budget {
     left: Cell<Amounts>,
 }
 
-/// What runs take, or what is left for them.
+/// The resources that runs take, or that are left for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amounts {
     /// Events of their traces.
@@ -40,36 +41,36 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// What was taken of these, where this much is left.
+    /// The resources that were taken of these, if this much is left.
     pub(crate) fn without(self, left: Self) -> Self {
         let Self { events, bytes, held } = self;
         Self { events: events - left.events, bytes: bytes - left.bytes, held: held - left.held }
     }
 }
 
-/// What is more than was left.
+/// The resource that exceeds the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Spent {
     /// Events of the traces.
     #[error("its trace has {events} events, and the memory left holds {left}")]
     Events {
-        /// How many there are.
+        /// The number of its events.
         events: u64,
-        /// How many were left.
+        /// The number that was left.
         left: u64,
     },
     /// Bytes of other files.
     #[error("one of its files has {bytes} bytes, and the memory left holds {left}")]
     Bytes {
-        /// How many there are.
+        /// The number of its bytes.
         bytes: u64,
-        /// How many were left.
+        /// The number that was left.
         left: u64,
     },
-    /// It was not even looked at.
+    /// The run was not read.
     #[error("it was not read: {failed} runs before it are damaged or did not fit into memory")]
     Before {
-        /// How many of them there are.
+        /// The number of those runs.
         failed: usize,
     },
     /// Memory of what is held of it.
@@ -77,15 +78,15 @@ pub enum Spent {
         "its sleeps, timer interrupts, causes, profile and the numbers in its files take {bytes} bytes of memory, and {left} are left"
     )]
     Held {
-        /// How many they take.
+        /// The number of bytes that it takes.
         bytes: u64,
-        /// How many were left.
+        /// The number that was left.
         left: u64,
     },
 }
 
 impl Budget {
-    /// For a run that is held alone.
+    /// The limit for a run that is held alone.
     pub fn of_one() -> Self {
         Self::new(
             room_for_events(dyntick_system::memory()),
@@ -94,22 +95,22 @@ impl Budget {
         )
     }
 
-    /// For all runs of a report.
+    /// The limit for all runs of a report.
     pub fn of_many() -> Self {
         Self::of_many_in(dyntick_system::memory(), room_for_events(dyntick_system::memory()))
     }
 
-    /// On a machine of so much memory, which has room for so many events of one run.
+    /// The limit for all runs on a machine with this much memory, which has room for this number of events of one run.
     fn of_many_in(memory: u64, events: u64) -> Self {
         Self::new(events.saturating_mul(RUNS), memory / SHARE, memory / SHARE_OF_HELD)
     }
 
-    /// For so many events, bytes of other files, and bytes of memory for what is held.
+    /// A limit for this number of events, of bytes of other files, and of bytes of memory held.
     pub(crate) fn new(events: u64, bytes: u64, held: u64) -> Self {
         Self { left: Cell::new(Amounts { events, bytes, held }) }
     }
 
-    /// What is left.
+    /// The resources that are left.
     pub(crate) fn left(&self) -> Amounts {
         self.left.get()
     }
@@ -123,7 +124,7 @@ impl Budget {
         })
     }
 
-    /// How many events the next run may have.
+    /// The number of events that the next run may have.
     pub(crate) fn events(&self) -> u64 {
         self.left.get().events
     }
@@ -142,7 +143,7 @@ impl Budget {
         Ok(())
     }
 
-    /// How much memory the next profile may take.
+    /// The memory that the next profile may take.
     pub(crate) fn held(&self) -> u64 {
         self.left.get().held
     }

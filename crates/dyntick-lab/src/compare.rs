@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Two runs compared. Figures of `with` come first; `more` is what those of `case` exceed them by.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The id of the case.
     pub case: String,
@@ -36,7 +36,7 @@ pub struct Compared {
     pub missing: Vec<String>,
 }
 
-/// How far one point of a distribution moved.
+/// The shift of one point of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shift {
     /// `min`, `p50`, …, `max`, `mean`.
@@ -52,7 +52,7 @@ pub struct Shift {
 pub struct SpanShift {
     /// The kind.
     pub kind: String,
-    /// How many spans there were in each.
+    /// The number of spans in each run.
     pub counts: (u64, u64),
     /// Mean instructions in the run that is compared with.
     pub with: f64,
@@ -73,7 +73,9 @@ fn pairs(study: &Study, comparison: &Comparison, results: &[CaseResult]) -> Vec<
     let compared = |case: &dyntick_study::Case| {
         let [with] = claims::references(case, &comparison.with, &study.cases)[..] else { return None };
         // Figures of two clocks are never compared.
-        (with.clock == case.clock).then_some(())?;
+        if with.clock != case.clock {
+            return None;
+        }
         Some(compared(comparison, run_of(&case.id)?, run_of(&with.id)?))
     };
     study.select(&comparison.case).filter_map(compared).collect()
@@ -88,8 +90,8 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
     let latencies = with.latency.as_ref().zip(case.latency.as_ref());
     Compared {
         title: comparison.title.clone(),
-        case: case.asked.case.id.clone(),
-        with: with.asked.case.id.clone(),
+        case: case.plan.case.id.clone(),
+        with: with.plan.case.id.clone(),
         latency: latencies.map_or(Vec::new(), |(a, b)| shifts(a, b)),
         histograms: latencies.map(|(a, b)| [a.all(), b.all()]),
         functions: functions.collect(),
@@ -106,7 +108,7 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
 /// The spans on the measured CPUs, of the script where there is one, else of the window.
 fn kinds(run: &Run) -> BTreeMap<String, Kind> {
     let last = run.profile.as_ref().and_then(RunProfile::last_phase);
-    last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.asked.case.measured_cpus))
+    last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.plan.case.measured_cpus))
 }
 
 /// Kinds with fewer spans than this differ by chance.

@@ -25,7 +25,7 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
             let path = entry?.path();
             let inner = path.strip_prefix(folder).unwrap_or(&path);
             let name = inner.to_string_lossy().into_owned();
-            // A stranger's run may hold links to what has no end; a run has none.
+            // An untrusted run may hold links to files without an end; a run of this laboratory has none.
             if path.symlink_metadata()?.is_file() && ![TIMING, SEAL].contains(&name.as_str()) {
                 let file = open_beneath(folder, inner)?;
                 let contents = Contents::of_open(&file, &path, left).map_err(std::io::Error::other)?;

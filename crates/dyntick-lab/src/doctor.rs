@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What this machine can and cannot run, and the command that fixes each lack.
+//! The check of this machine: the things that it can and cannot run, and the command that fixes each lack.
 
 use crate::image::{find_tool, packages};
 use crate::qemu::{Qemu, QemuError, provide};
@@ -14,21 +14,21 @@ use serde::Serialize;
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Check {
-    /// What.
+    /// The thing.
     pub what: String,
-    /// How it is.
+    /// The state.
     pub state: State,
-    /// What was found.
+    /// The result.
     pub detail: String,
     /// The command that fixes it, or what is lost without it.
     pub fix: Option<String>,
 }
 
-/// How it is.
+/// The state of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// The thing is as it should be.
     Ok,
     /// Something can be done less well, or not at all, but studies in virtual time run.
     Limited,
@@ -44,7 +44,7 @@ const SPACE_MIB: u64 = 2048;
 /// A guest's memory, and as much again for QEMU.
 const MEMORY_MIB: u64 = 1024;
 
-/// What is said of that which is not there yet and comes from the network.
+/// The note on things that are fetched from the network when they are first needed.
 const FETCH: &str = "the first study fetches it, or `dyntick lab doctor --fetch` does now";
 
 /// Looks at everything but KVM, and fetches nothing.
@@ -77,7 +77,7 @@ pub fn fetch(cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Check> {
     first.into_iter().chain(of_machine(cache)).collect()
 }
 
-/// What no network changes.
+/// The checks that do not need the network.
 fn of_machine(cache: &Cache) -> Vec<Check> {
     let mut checks = vec![building(&build::lacks())];
     checks.extend(TOOLS.map(tool));
@@ -120,7 +120,7 @@ fn packages_known(apt: Result<Option<Apt>, AptError>) -> Check {
     }
 }
 
-/// As [`qemu`], of what is here: `found` is the version of one that is not fit.
+/// The check of an installed QEMU, as [`qemu`]; `found` is the version of one that cannot be used.
 fn qemu_known(found: Result<Qemu, String>, can_fetch: bool) -> Check {
     let what = "QEMU for virtual time";
     match (found, can_fetch) {
@@ -149,7 +149,7 @@ fn qemu(found: Result<Qemu, QemuError>) -> Check {
     }
 }
 
-/// Whether QEMU, and the builds of what strangers wrote, run behind walls.
+/// The check of the sandbox around QEMU and around builds of untrusted sources.
 fn confined(has_seccomp: bool, lack: Option<NoWalls>) -> Check {
     let what = "confinement";
     let seccomp = if has_seccomp { "seccomp" } else { "no seccomp" };
@@ -168,14 +168,15 @@ fn confined(has_seccomp: bool, lack: Option<NoWalls>) -> Check {
 fn kernels(entries: Vec<Entry>) -> Check {
     let fetched = entries.iter().filter(|entry| entry.state != Where::Offered).count();
     let by_apt = entries.len() - fetched;
-    let (state, fix) = match entries.is_empty() {
-        true => (State::Limited, Some("give kernels by path, or connect this machine to a Debian mirror")),
-        false => (State::Ok, None),
+    let (state, fix) = if entries.is_empty() {
+        (State::Limited, Some("give kernels by path, or connect this machine to a Debian mirror"))
+    } else {
+        (State::Ok, None)
     };
     check("kernels", state, format!("{fetched} local, {by_apt} more by apt; see `dyntick lab kernels`"), fix)
 }
 
-/// Whether kernels can be built to order.
+/// The check of the tools that build kernels.
 fn building(lacks: &[(&str, &str)]) -> Check {
     let what = "building kernels";
     if lacks.is_empty() {
@@ -201,12 +202,11 @@ fn tool(name: &str) -> Check {
 fn space(cache: &Cache) -> Check {
     let free = free_bytes(cache.root()) >> 20;
     let detail = format!("{free} MiB free for {}", cache.root().display());
-    match free >= SPACE_MIB {
-        true => check("disk space", State::Ok, detail, None),
-        false => {
-            let fix = format!("free {SPACE_MIB} MiB there, or set DYNTICK_CACHE to a folder on another disk");
-            check("disk space", State::Limited, detail, Some(&fix))
-        }
+    if free >= SPACE_MIB {
+        check("disk space", State::Ok, detail, None)
+    } else {
+        let fix = format!("free {SPACE_MIB} MiB there, or set DYNTICK_CACHE to a folder on another disk");
+        check("disk space", State::Limited, detail, Some(&fix))
     }
 }
 
@@ -223,7 +223,7 @@ fn memory() -> Check {
     }
 }
 
-/// From the text of /proc/meminfo, whose figures are in KiB.
+/// Parses the text of /proc/meminfo, whose figures are in KiB.
 fn available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.split_ascii_whitespace().next()?.parse::<u64>().ok()? >> 10)
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_without_walls_is_told() {
+    fn loss_without_a_sandbox_is_reported() {
         assert!(confined(true, None).state == State::Ok);
         let lack = NoWalls::NotInstalled { program: "bwrap", package: "bubblewrap" };
         let check = confined(true, Some(lack));
@@ -253,10 +253,10 @@ mod tests {
 
     #[test]
     fn what_is_not_here_is_fetched_by_the_first_study() {
-        let told = |can_fetch| qemu_known(Err("7.2.22".into()), can_fetch);
-        assert_eq!(told(true).state, State::Limited);
-        assert!(told(true).fix.unwrap().contains("lab doctor --fetch"));
-        assert_eq!(told(false).state, State::Missing, "nothing can be fetched");
+        let message = |can_fetch| qemu_known(Err("7.2.22".into()), can_fetch);
+        assert_eq!(message(true).state, State::Limited);
+        assert!(message(true).fix.unwrap().contains("lab doctor --fetch"));
+        assert_eq!(message(false).state, State::Missing, "nothing can be fetched");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each axis of a matrix does to a figure, from the runs of all its cells (`[[effects]]`).
+//! The effect of each axis of a matrix on a figure, from the runs of all its cells (`[[effects]]`).
 
 use crate::lab::CaseResult;
 use crate::lookup::RunFigures;
@@ -13,7 +13,7 @@ use serde::Serialize;
 /// The effects that a study asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Found {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The case's name.
     pub case: String,
@@ -23,20 +23,20 @@ pub struct Found {
     pub figures: Vec<FigureEffects>,
 }
 
-/// What was found of one figure.
+/// The effects on one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FigureEffects {
     /// The figure.
     pub figure: String,
-    /// Its unit; empty where no run says it, and of counts.
+    /// The unit; empty for counts, and if no run has it.
     pub unit: String,
     /// The experiment taken apart; none where the figure of a cell is not known.
     pub factorial: Option<Factorial>,
-    /// Where cells were run several times, how far their runs are apart.
+    /// The spread of the runs of a cell, if cells were run several times.
     pub repeats: Option<Repeats>,
-    /// Cells without a value, or why there is nothing to tell; the first few.
+    /// The first few cells without a value, or the reason for which there is no result.
     pub lacking: Vec<String>,
-    /// How many such cells there are beyond those.
+    /// The number of further such cells.
     pub more_lacking: usize,
 }
 
@@ -49,7 +49,7 @@ pub struct Repeats {
     pub deviation: f64,
 }
 
-/// So many cells without a value are named.
+/// The number of cells without a value that are named.
 const MOST_LACKING: usize = 8;
 
 /// All effects that a study asks for.
@@ -94,10 +94,8 @@ fn of_figure(
     figures: &dyn Figures,
 ) -> FigureEffects {
     let of_cell = |id: &String| match study.case(id) {
-        Some(case) => known(case, figure, None, figures).map_err(|why| match why.contains(id.as_str()) {
-            true => why,
-            false => format!("{id}: {why}"),
-        }),
+        Some(case) => known(case, figure, None, figures)
+            .map_err(|why| if why.contains(id.as_str()) { why } else { format!("{id}: {why}") }),
         None => Err(format!("{id} was not run")),
     };
     let (known, lacking): (Vec<_>, Vec<_>) = ids.iter().map(of_cell).partition(Result::is_ok);
@@ -168,7 +166,7 @@ mod tests {
         ])
     }
 
-    fn told(study: &Study, cells: &Cells) -> Found {
+    fn message(study: &Study, cells: &Cells) -> Found {
         found(study, &study.effects[0], cells, &|_, _| "1/s".to_owned())
     }
 
@@ -178,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_axis_of_one_value_is_no_factor() {
-        let found = told(&study(), &cells());
+        let found = message(&study(), &cells());
         let names: Vec<&str> = found.factors.iter().map(|factor| factor.name.as_str()).collect();
         assert_eq!(names, ["kernel", "mode"]);
         let rates = &found.figures[0];
@@ -198,15 +196,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_is_not_known_is_named_and_nothing_told() {
-        let found = told(&study(), &cells());
+    fn unknown_cell_is_named_and_has_no_result() {
+        let found = message(&study(), &cells());
         let ticks = &found.figures[1];
         assert_eq!((ticks.factorial.is_none(), ticks.lacking.len()), (true, 6));
         assert_eq!(ticks.lacking[0], "a/debian:6.1/2/calm has no complete run with it");
 
         let mut study = study();
         study.cases.retain(|case| case.id != "a/debian:6.1/2/loud");
-        let lacking = |cells: &Cells| told(&study, cells).figures[0].lacking.clone();
+        let lacking = |cells: &Cells| message(&study, cells).figures[0].lacking.clone();
         assert_eq!(lacking(&cells()), ["a/debian:6.1/2/loud was not run"]);
         let mut doubtful = cells();
         doubtful.0.remove(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long runs are expected to take, before they are made.
+//! The expected wall time of runs.
 
 use crate::store;
 use dyntick_guest::Work;
@@ -14,16 +14,17 @@ use std::time::Duration;
 pub struct Expected {
     /// The id of its case.
     pub case: String,
-    /// What this machine's speed and load decide: boot, emulation, and the explanation of its trace.
+    /// The part that this machine's speed and load decide: boot, emulation, and the explanation of its trace.
     pub work: Duration,
-    /// What they do not: settling and the window on the wall clock.
+    /// The part that is fixed: settling and the window on the wall clock.
     pub fixed: Duration,
-    /// Whether `work` is known from runs of this machine. If not it tells runs from one another, and no time.
+    /// True if `work` is known from runs of this machine. Otherwise it compares runs with one another, and is not a
+    /// time.
     pub timed: bool,
 }
 
-/// What runs of these cases are expected to take: as the newest earlier run of the case in `folder`, whatever
-/// dyntick and kernel it had, else estimated by its window, at the pace of those earlier runs if there are any.
+/// The expected wall time of runs of these cases. It is that of the newest run of the case in `folder`, with any
+/// dyntick and kernel; otherwise it is estimated by the window, at the pace of those runs if there are any.
 pub fn expected<'a>(runs: impl Iterator<Item = &'a Case>, cases: &[Case], folder: &Path) -> Vec<Expected> {
     let timings = store::timings(folder, cases);
     let pace = pace(&timings, cases);
@@ -41,7 +42,7 @@ pub fn expected<'a>(runs: impl Iterator<Item = &'a Case>, cases: &[Case], folder
     runs.map(one).collect()
 }
 
-/// How much longer than estimated the timed runs took.
+/// The wall time of the timed runs, divided by the estimate.
 fn pace(timings: &BTreeMap<usize, Duration>, cases: &[Case]) -> Option<f64> {
     let cases = || timings.iter().map(|(number, timed)| (&cases[*number], *timed));
     let took: Duration = cases().map(|(case, timed)| scalable(timed, case)).sum();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From an explained window to the flat table of figures that is stored, compared and judged.
+//! The flat table of figures of an explained window, which is stored, compared and judged.
 
 use crate::idle::RunIdle;
 use crate::latency::Latency;
@@ -22,7 +22,7 @@ pub struct FileCount {
     pub key: String,
     /// The CPU that it is of; none where it is the machine's.
     pub cpu: Option<u32>,
-    /// How much it grew over the window.
+    /// The increase over the window.
     pub grown: i64,
 }
 
@@ -99,9 +99,10 @@ fn of_cpu(rows: &mut Rows, summary: &Summary) {
         rows.count(&table::VECTOR, vector.name(), *count);
     }
     for stop in &summary.tick_stops {
-        match stop.success {
-            true => rows.count(&table::TICK_STOP_SUCCESS, "", stop.count),
-            false => rows.count(&table::TICK_STOP_FAILED, stop.dependency.kernel_name(), stop.count),
+        if stop.success {
+            rows.count(&table::TICK_STOP_SUCCESS, "", stop.count)
+        } else {
+            rows.count(&table::TICK_STOP_FAILED, stop.dependency.kernel_name(), stop.count)
         }
     }
 }
@@ -121,7 +122,7 @@ fn of_machine(rows: &mut Rows, outcome: &Outcome) {
     }
 }
 
-/// What cyclictest measured: of all threads together, and by thread.
+/// The figures of cyclictest: for all threads together, and by thread.
 pub fn of_latency(latency: &Latency) -> Vec<Observation> {
     let mut rows = Rows::default();
     let threads = || latency.threads.values();
@@ -148,7 +149,7 @@ pub fn of_latency(latency: &Latency) -> Vec<Observation> {
     rows.rows
 }
 
-/// What the host took from each CPU of a guest on the wall clock: an upper bound of what it took in the window.
+/// The time that the host took from each CPU of a guest on the wall clock: an upper bound for the window.
 pub fn of_stolen(stolen: &Stolen) -> Vec<Observation> {
     let mut rows = Rows::default();
     for (cpu, ns) in stolen {
@@ -158,12 +159,14 @@ pub fn of_stolen(stolen: &Stolen) -> Vec<Observation> {
     rows.rows
 }
 
-/// What qperf measured in each of its tests: the latency, us, or the bandwidth, B/s.
+/// The figures of each test of qperf: the latency, us, or the bandwidth, B/s.
 pub fn of_qperf(tests: &BTreeMap<String, qperf::Values>) -> Vec<Observation> {
     let mut rows = Rows::default();
     for (test, values) in tests {
         for (name, unit) in [("latency", "us"), ("bw", "B/s")] {
-            values.get(name).into_iter().for_each(|value| rows.push_in(&table::QPERF, test, *value, unit));
+            if let Some(value) = values.get(name) {
+                rows.push_in(&table::QPERF, test, *value, unit);
+            }
         }
     }
     rows.rows
@@ -209,13 +212,13 @@ fn of_wakeups(rows: &mut Rows, idle: &RunIdle) {
         let latency = idle.wakeup_latency(state);
         rows.count(&table::WAKEUP, &format!("{prefix}count"), latency.total());
         for (name, share) in QUANTILES.into_iter().chain([("min", 0.0), ("max", 1.0)]) {
-            let value = latency.quantile(share).into_iter();
-            value.for_each(|ns| rows.push_in(&table::WAKEUP, &format!("{prefix}{name}"), ns as f64, "ns"));
+            if let Some(ns) = latency.quantile(share) {
+                rows.push_in(&table::WAKEUP, &format!("{prefix}{name}"), ns as f64, "ns");
+            }
         }
-        latency
-            .mean()
-            .into_iter()
-            .for_each(|ns| rows.push_in(&table::WAKEUP, &format!("{prefix}mean"), ns, "ns"));
+        if let Some(ns) = latency.mean() {
+            rows.push_in(&table::WAKEUP, &format!("{prefix}mean"), ns, "ns");
+        }
     }
 }
 
@@ -272,7 +275,7 @@ impl Rows {
         self.push_in(figure, key, value, figure.unit.unwrap_or("1"));
     }
 
-    /// Of a figure whose unit depends on its key.
+    /// Adds a figure whose unit depends on its key.
     fn push_in(&mut self, figure: &Figure, key: &str, value: f64, unit: &str) {
         let (figure, key, unit) = (figure.name.to_owned(), key.to_owned(), unit.to_owned());
         self.rows.push(Observation { cpu: self.cpu, figure, key, value, unit });

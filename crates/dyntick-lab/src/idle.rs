@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The idle states of a run: dyntick's count from the trace beside the kernel's own, and modelled energy.
+//! The idle states of a run: dyntick's count from the trace, the kernel's own, and modelled energy.
 
 use crate::limits::{InForce, Limits, in_force};
 use dyntick_guest::received::Accounts;
@@ -11,20 +11,20 @@ use dyntick_stats::Histogram;
 use dyntick_study::Case;
 use std::collections::BTreeMap;
 
-/// What a run's CPUs did while they had nothing to do.
+/// The sleeps of a run's CPUs.
 #[derive(Clone, Debug)]
 pub struct RunIdle {
     /// The window, ns.
     pub window: (u64, u64),
     /// The states, as this guest's kernel has them.
     pub states: States,
-    /// All sleeps of all CPUs, also from beside the window, in order of CPU.
+    /// All sleeps of all CPUs, including those outside the window, in order of CPU.
     pub observed: Observed,
-    /// What the two trace points of a sleep add to it, ns: see [`trace_cost_ns`].
+    /// The time that the two trace points of a sleep add to it, ns: see [`trace_cost_ns`].
     pub cost_ns: u64,
     /// Each CPU's states over the window, counted from the trace.
     pub accounts: BTreeMap<u32, Vec<Account>>,
-    /// The kernel's counts beside those of the trace.
+    /// The kernel's counts next to those of the trace.
     pub comparisons: Vec<Comparison>,
     /// Wake-ups on the measured CPUs in the window.
     pub wakeups: Vec<Wakeup>,
@@ -32,11 +32,11 @@ pub struct RunIdle {
     pub energy: Option<Energy>,
     /// Modelled, of all CPUs, or of the packages that the measured ones are in.
     pub energy_of_all: Option<Energy>,
-    /// What states were selected within; none where it was not recorded.
+    /// The latency limits within which states were selected; `None` if they were not recorded.
     pub limits: Option<Limits>,
 }
 
-/// One of the kernel's counters beside the trace's count, over the time between its two readings.
+/// One of the kernel's counters next to the trace's count, over the time between its two readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// The CPU.
@@ -45,20 +45,20 @@ pub struct Comparison {
     pub state: String,
     /// The counter's name; `time` in us.
     pub counter: String,
-    /// By how much the kernel's grew.
+    /// The increase of the kernel's counter.
     pub kernel: u64,
     /// The trace's count; least and most, where the kernel may have counted a sleep while its number was read.
     pub trace: (u64, u64),
 }
 
 impl Comparison {
-    /// Whether both agree.
+    /// Returns true if both agree.
     pub fn agrees(&self) -> bool {
         (self.trace.0..=self.trace.1).contains(&self.kernel)
     }
 }
 
-/// What a run is about, beside its events.
+/// The setting of a run, without its events.
 pub struct Setting<'a> {
     /// The case.
     pub case: &'a Case,
@@ -68,13 +68,13 @@ pub struct Setting<'a> {
     pub window: (u64, u64),
     /// The kernel's accounts before it.
     pub before: &'a Accounts,
-    /// And after it.
+    /// The kernel's accounts after it.
     pub after: &'a Accounts,
     /// The latency limits, where they are recorded.
     pub limits: Option<Limits>,
 }
 
-/// Of these events; none where the guest has no idle states.
+/// Analyses these events; `None` if the guest has no idle states.
 pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
     let case = setting.case;
     let states = states(setting)?;
@@ -112,14 +112,15 @@ pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
 /// All CPUs of the packages that the measured ones are in.
 fn package_of(case: &Case) -> CpuList {
     let measured = |package: &&CpuList| package.iter().any(|cpu| case.measured_cpus.contains(cpu));
-    match case.packages.is_empty() {
-        true => CpuList::first(case.cpus),
-        false => case.packages.iter().filter(measured).flat_map(CpuList::iter).collect(),
+    if case.packages.is_empty() {
+        CpuList::first(case.cpus)
+    } else {
+        case.packages.iter().filter(measured).flat_map(CpuList::iter).collect()
     }
 }
 
-/// The states of the first CPU: all CPUs of a guest have the same (`received::idle` refuses others). The
-/// machine knows their times to the nanosecond, which sysfs does not tell.
+/// The states of the first CPU: all CPUs of a guest have the same (`received::idle` refuses others). The machine has
+/// their times to the nanosecond; sysfs does not.
 fn states(setting: &Setting<'_>) -> Option<States> {
     let readings = setting.before.values().next()?;
     let table = setting.case.machine.as_ref().map(|machine| States::from(&machine.idle)).unwrap_or_default();
@@ -140,11 +141,10 @@ fn states(setting: &Setting<'_>) -> Option<States> {
     Some(States(readings.iter().enumerate().map(state).collect()))
 }
 
-/// What the kernel counts less for each sleep than the trace has from `cpu_idle` to `cpu_idle`, ns: it
-/// reads its clock between them (`cpuidle_enter_state`). In virtual time it is the same number of
-/// instructions for nearly every sleep: now and then another CPU gets its turn between a trace point and
-/// that reading. So it is the median over all sleeps, each with the mean of its CPU and state, for
-/// which alone the kernel tells a time.
+/// The time by which the trace exceeds the kernel's count of a sleep, from `cpu_idle` to `cpu_idle`, ns: the kernel
+/// reads its clock between them (`cpuidle_enter_state`). In virtual time it is the same number of instructions for
+/// nearly every sleep; now and then another CPU runs between a trace point and that reading. So it is the median over
+/// all sleeps, each with the mean of its CPU and state, since the kernel counts time by CPU and state only.
 fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
     let mut costs: Vec<(i64, u64)> = Vec::new();
     for (cpu, place, before, after) in readings(setting, "time") {
@@ -175,12 +175,12 @@ fn of_cpu(sleeps: &[Sleep], cpu: u32) -> &[Sleep] {
     &sleeps[begin..end]
 }
 
-/// Whether the kernel counted a sleep between two readings of a number.
+/// Returns true if the kernel certainly counted a sleep between two readings of a number.
 fn surely(sleep: &Sleep, before: Reading, after: Reading) -> bool {
     sleep.exit_ns > before.to_ns && sleep.counted_ns <= after.from_ns
 }
 
-/// Whether it may have: it may have counted it while it was read.
+/// Returns true if the kernel may have counted a sleep between two readings: it may have done so during a reading.
 fn possibly(sleep: &Sleep, before: Reading, after: Reading) -> bool {
     sleep.counted_ns > before.from_ns && sleep.exit_ns <= after.to_ns
 }
@@ -262,7 +262,7 @@ impl RunIdle {
         ended.chain(open.map(|sleep| within(sleep.entry_ns, end))).max().unwrap_or(0)
     }
 
-    /// How long woken tasks waited, ns: those for which this state had to be left, or all.
+    /// The wake-up latencies, ns: of tasks for which this state had to be left, or of all.
     pub fn wakeup_latency(&self, state: Option<usize>) -> Histogram {
         let wanted = self.wakeups.iter().filter(|wakeup| state.is_none() || wakeup.state == state);
         wanted.map(|wakeup| (wakeup.latency_ns, 1)).collect()
@@ -285,7 +285,7 @@ impl RunIdle {
         })
     }
 
-    /// Where the kernel's counts and the trace's differ, `time` apart, which the trace cannot have exactly.
+    /// The differences between the kernel's counts and the trace's, except `time`, which the trace cannot have exactly.
     pub fn disagreements(&self) -> impl Iterator<Item = &Comparison> {
         self.comparisons.iter().filter(|one| one.counter != "time" && !one.agrees())
     }

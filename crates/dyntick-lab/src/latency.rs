@@ -8,7 +8,7 @@ use dyntick_stats::{Histogram, Samples};
 use dyntick_study::Case;
 use std::collections::BTreeMap;
 
-/// What measures latencies.
+/// The program that measures latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meter {
     /// cyclictest of rt-tests: from a timer to the woken thread.
@@ -20,15 +20,15 @@ pub enum Meter {
 /// Latencies, ns, by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// What measured them.
+    /// The program that measured them.
     pub meter: Meter,
     /// The threads by their numbers.
     pub threads: BTreeMap<u32, Thread>,
 }
 
 impl Latency {
-    /// What the case's cyclictest or packets printed, if it has one that ended by itself. `output` reads a piece of the
-    /// guest's archive.
+    /// The latencies in the output of the case's cyclictest or packets, if it has one that ended by itself. `output`
+    /// reads a piece of the guest's archive.
     pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, CyclictestError> {
         let Some(Measuring { meter, task, words }) = Measuring::of(case) else { return Ok(None) };
         let text = output(&task.map_or(pieces::SCRIPT_OUT.to_owned(), pieces::output_of_task));
@@ -37,7 +37,7 @@ impl Latency {
         }
         match text.map(|text| cyclictest::parse(&text)) {
             Some(Ok(threads)) => Ok(Some(Self { meter, threads: in_ns(threads, unit_ns(words)) })),
-            // Told to be silent, or ended by the end of the window.
+            // It was run with `--quiet`, or was ended by the end of the window.
             Some(Err(CyclictestError::NoThread)) | None => Ok(None),
             Some(Err(error)) => Err(error),
         }
@@ -57,7 +57,7 @@ impl Latency {
         (counts.total() > 0).then(|| Samples { counts, overflows: self.overflows(), max })
     }
 
-    /// How many latencies were beyond the histogram's limit.
+    /// The number of latencies beyond the histogram's limit.
     pub fn overflows(&self) -> u64 {
         self.threads.values().map(|thread| thread.overflows).sum()
     }
@@ -67,7 +67,7 @@ impl Latency {
         self.threads.values().map(|thread| thread.cycles).sum()
     }
 
-    /// The mean as cyclictest tells it for each thread, over all cycles, ns.
+    /// The mean of all cycles by cyclictest's own averages of the threads, ns.
     pub fn average(&self) -> f64 {
         let sum: u128 = self.threads.values().map(|t| u128::from(t.average) * u128::from(t.cycles)).sum();
         sum as f64 / self.cycles().max(1) as f64
@@ -77,9 +77,9 @@ impl Latency {
 /// The program of a case that measures latencies: its script, else the first such task.
 #[derive(Clone, Copy, Debug)]
 pub struct Measuring<'a> {
-    /// What it is.
+    /// The program.
     pub meter: Meter,
-    /// Its place among the tasks, where it is one.
+    /// The position among the tasks, if it is a task.
     pub task: Option<usize>,
     /// The program and its arguments.
     words: &'a [String],

@@ -5,7 +5,7 @@ use dyntick_model::LatencyLimits;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Read just before the window and just after it.
+/// The latency limits just before the window and just after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Limits {
     /// Before the window.
@@ -14,14 +14,14 @@ pub struct Limits {
     pub after: LatencyLimits,
 }
 
-/// What is known of the limit of a CPU in the window.
+/// The latency limit of a CPU in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InForce {
-    /// The same before and after the window, µs; none where nobody asked for one.
+    /// The limit is the same before and after the window, µs; `None` if no process has requested one.
     Always(Option<u32>),
     /// Another after the window than before it, µs.
     Changed(Option<u32>, Option<u32>),
-    /// An earlier dyntick did not read it.
+    /// The guest could not read it.
     NotRecorded,
 }
 
@@ -50,13 +50,13 @@ mod tests {
     fn only_a_limit_that_stayed_is_judged_by() {
         let of_all = |of_all_us| LatencyLimits { of_all_us, ..LatencyLimits::default() };
         let limits = |before, after| Limits { before: of_all(before), after: of_all(after) };
-        let told = |limits: Option<Limits>| {
-            let told = in_force(limits.as_ref(), 1);
-            (told, told.known_ns())
+        let message = |limits: Option<Limits>| {
+            let message = in_force(limits.as_ref(), 1);
+            (message, message.known_ns())
         };
-        assert_eq!(told(None), (InForce::NotRecorded, None));
-        assert_eq!(told(Some(limits(None, None))), (InForce::Always(None), None));
-        assert_eq!(told(Some(limits(Some(20), Some(20)))), (InForce::Always(Some(20)), Some(20_000)));
-        assert_eq!(told(Some(limits(Some(0), None))), (InForce::Changed(Some(0), None), None));
+        assert_eq!(message(None), (InForce::NotRecorded, None));
+        assert_eq!(message(Some(limits(None, None))), (InForce::Always(None), None));
+        assert_eq!(message(Some(limits(Some(20), Some(20)))), (InForce::Always(Some(20)), Some(20_000)));
+        assert_eq!(message(Some(limits(Some(0), None))), (InForce::Changed(Some(0), None), None));
     }
 }

@@ -43,17 +43,18 @@ impl RunFigures<'_> {
 /// The largest share of the window that the host may take from a CPU before figures of it prove nothing.
 const MOST_STOLEN: f64 = 0.01;
 
-/// Why a figure of this run may be wrong: the host took too much time from the CPU, or events of the trace that the
-/// figure is counted from were lost.
+/// The reason for which a figure of this run may be wrong: the host took too much time from the CPU, or lost trace
+/// events would have counted.
 fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
-    let cpus = one.as_ref().unwrap_or(&run.asked.case.measured_cpus);
+    let cpus = one.as_ref().unwrap_or(&run.plan.case.measured_cpus);
     taken(&run.observations, run.outcome.window_ns, cpus).or_else(|| lost(run, figure, cpu))
 }
 
-/// Why no figure of this run's measured CPUs proves anything: the host took too much time from one of them.
+/// The reason for which no figure of this run's measured CPUs proves anything: the host took too much time from one of
+/// them.
 pub fn taken_by_host(run: &Run) -> Option<String> {
-    taken(&run.observations, run.outcome.window_ns, &run.asked.case.measured_cpus)
+    taken(&run.observations, run.outcome.window_ns, &run.plan.case.measured_cpus)
 }
 
 /// The CPU from which the host took most, where that is too much.
@@ -74,7 +75,7 @@ fn lost(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
         return None;
     }
     let concerned =
-        |lost_on: u32| cpu.map_or(run.asked.case.measured_cpus.contains(lost_on), |c| c == lost_on);
+        |lost_on: u32| cpu.map_or(run.plan.case.measured_cpus.contains(lost_on), |c| c == lost_on);
     let mut lost = run.lost_events.iter().filter(|(lost_on, count)| concerned(**lost_on) && **count > 0);
     let (cpu, count) = lost.next()?;
     Some(format!("{count} trace events of CPU {cpu} were lost; raise `trace-buffer` or shorten `measure`"))
@@ -84,7 +85,7 @@ fn lost(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
 /// None where it was not measured.
 pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
-    on_cpus(&run.observations, one.as_ref().unwrap_or(&run.asked.case.measured_cpus), figure)
+    on_cpus(&run.observations, one.as_ref().unwrap_or(&run.plan.case.measured_cpus), figure)
 }
 
 fn on_cpus(observations: &Observations, cpus: &CpuList, name: &str) -> Option<f64> {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The names of what is in a run's folder.
 
-/// What was asked.
+/// The plan.
 pub const RUN: &str = "run.toml";
-/// How long each stage took.
+/// The wall time of each stage.
 pub const TIMING: &str = "timing.json";
-/// What the host took from the guest's CPUs, on the wall clock.
+/// The time that the host took from the guest's CPUs, on the wall clock.
 pub const STOLEN: &str = "stolen.json";
 /// The figures, for other programs.
 pub const OBSERVATIONS: &str = "observations.parquet";
@@ -13,5 +13,5 @@ pub const OBSERVATIONS: &str = "observations.parquet";
 pub const RAW: &str = "raw";
 /// The guest's serial console.
 pub const CONSOLE: &str = "console.log";
-/// By which this user's laboratory recognises its own run.
+/// The seal, by which this user's laboratory recognises its own run.
 pub const SEAL: &str = "seal";

@@ -31,7 +31,7 @@ impl Deref for Observations {
 }
 
 impl Observations {
-    /// Those of a figure and key, in their order.
+    /// The rows of a figure and key, in their order.
     pub fn of(&self, figure: &str, key: &str) -> impl Iterator<Item = &Observation> {
         let compared = |place: u32| name(&self.rows[place as usize]).cmp(&(figure, key));
         let from = self.order.partition_point(|place| compared(*place) == Ordering::Less);
@@ -39,7 +39,7 @@ impl Observations {
         self.order[from..to].iter().map(|place| &self.rows[*place as usize])
     }
 
-    /// Those of `figure:key`, or of the figure alone where it has no key.
+    /// The rows of `figure:key`, or of the figure alone if it has no key.
     pub fn named(&self, name: &str) -> impl Iterator<Item = &Observation> {
         let (figure, key) = name.split_once(':').unwrap_or((name, ""));
         self.of(figure, key)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A run's folder, held open: whatever stands at its path meanwhile, all that is read is of one folder.
+//! A run's folder, held open: all files are read from this folder, even if another one replaces it at its path.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io::{Error, Result};
@@ -13,7 +13,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// A folder that stays the same one for as long as this lives.
 pub struct Opened {
     folder: File,
-    /// Its name in `/proc/self/fd`, which leads to the open folder and not to its path.
+    /// The path in `/proc/self/fd`, which leads to the open folder and not to its path.
     place: PathBuf,
 }
 
@@ -35,8 +35,8 @@ impl Opened {
         &self.place
     }
 
-    /// Whether only this user, root, or the user who called sudo for it, can change what is in it: it holds
-    /// files and the folder `raw` of files, all of these users and writable by no other.
+    /// Returns true if only this user, root, or the user who called sudo for it, can change the contents: files and the
+    /// folder `raw` of files, all of these users and writable by no other.
     pub fn is_own(&self, raw: &str) -> bool {
         is_own(&self.folder.metadata()) && self.holds_only_own(Path::new(""), raw)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a case to the job that its agent is given.
+//! The job of the agent, from a case.
 
 use crate::emulator;
 use crate::image::{self, ImageError};
@@ -10,7 +10,7 @@ use dyntick_kernels::find::Kernel;
 use dyntick_study::Case;
 use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_interrupts};
 
-/// What the emulator of idle states is told, where the case has a machine.
+/// The parameters of the emulator of idle states, if the case has a machine.
 pub fn idle_states(case: &Case) -> Option<String> {
     case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case))
 }
@@ -35,13 +35,14 @@ pub fn modules(case: &Case, kernel: &Kernel) -> Vec<String> {
     of_disk.into_iter().chain(case.modules.iter().cloned()).collect()
 }
 
-/// The case as the agent is told it, with the paths at which the tools stand in the guest.
+/// The agent's job, with the paths of the tools in the guest.
 pub fn job(case: &Case, perturbation: Option<Perturbation>) -> Result<Job, ImageError> {
     let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
         let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
-        let path = match program == OWN_NAME {
-            true => INIT.to_owned(),
-            false => image::find_tool(program)?.to_string_lossy().into_owned(),
+        let path = if program == OWN_NAME {
+            INIT.to_owned()
+        } else {
+            image::find_tool(program)?.to_string_lossy().into_owned()
         };
         Ok([path].into_iter().chain(arguments.iter().cloned()).collect())
     };
@@ -59,7 +60,7 @@ pub fn job(case: &Case, perturbation: Option<Perturbation>) -> Result<Job, Image
         measured_cpus: case.measured_cpus.clone(),
         sysctl: case.sysctl.clone(),
         module_parameters: idle_states(case)
-            .map(|told| (emulator::NAME.to_owned(), told))
+            .map(|message| (emulator::NAME.to_owned(), message))
             .into_iter()
             .collect(),
         idle_driver: case.machine.as_ref().map(|_| emulator::NAME.to_owned()),

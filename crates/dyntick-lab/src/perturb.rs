@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Irrelevant changes: what a perturbed run has otherwise than the run that it stands beside.
+//! Irrelevant changes: the difference between a perturbed run and the case's own.
 //!
-//! Runs of virtual time are equal to the bit, so one run of a case says nothing of how much its figures hang
-//! on what nobody asked about: where things lie in memory, and at which phase of the tick the window begins.
-//! Mytkowicz, Diwan, Hauswirth and Sweeney, *Producing Wrong Data Without Doing Anything Obviously Wrong!*
-//! (ASPLOS 2009), found that such changes alone may be larger than the effect in question, and vary them at
-//! random.
+//! Runs of virtual time are equal to the bit, so one run of a case does not show how much its figures depend on
+//! irrelevant details: addresses in memory, and the phase of the tick at which the window begins. Mytkowicz, Diwan,
+//! Hauswirth and Sweeney, *Producing Wrong Data Without Doing Anything Obviously Wrong!* (ASPLOS 2009), found that such
+//! changes alone may be larger than the effect in question, and vary them at random.
 
 use dyntick_model::Clock;
 use rand::{Rng, SeedableRng};
@@ -13,12 +12,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is changed in one perturbed run. Recorded in its `run.toml`.
+/// The change of one perturbed run. Recorded in its `run.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Perturbation {
     /// Bytes of a file that the guest image has before all others, and that nothing reads.
     pub padding: u32,
-    /// By how much the window begins later after the start of the tasks than it would, ns.
+    /// The delay of the window after the start of the tasks, ns.
     pub shift_ns: u64,
 }
 
@@ -31,11 +30,11 @@ const MOST_SHIFT_NS: u64 = 23_000_000;
 /// Periods of ticks: HZ=1000, which those of 250 and 100 are multiples of, and HZ=300.
 const TICKS_NS: [u64; 2] = [1_000_000, 1_000_000_000 / 300];
 
-/// A shift is at least so far from a whole number of any tick.
+/// The least distance of a shift from a multiple of any tick.
 const FROM_TICK_NS: u64 = 50_000;
 
-/// What is changed in this repetition of a case: nothing in the first, and nothing on the wall clock, where
-/// runs differ by themselves. The same number means the same change in every case.
+/// The change of this repetition of a case: none for the first, and none on the wall clock, where runs differ anyway.
+/// The same number means the same change in every case.
 pub fn of(clock: Clock, repetition: u32) -> Option<Perturbation> {
     (clock == Clock::Virtual && repetition > 0).then(|| drawn(repetition))
 }

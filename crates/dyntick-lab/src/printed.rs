@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the programs of a case printed, where it is the output of a tool that is known: fio, stress-ng, hackbench and
-//! others ([`dyntick_formats::tools`]). cyclictest and qperf have figures of their own.
+//! The output of a case's programs, if it is that of a known tool: fio, stress-ng, hackbench and others
+//! ([`dyntick_formats::tools`]). cyclictest and qperf have figures of their own.
 
 use dyntick_formats::{Error, Observation, metrics, picked};
 use dyntick_guest::{Work, pieces};
@@ -13,17 +13,17 @@ use std::collections::BTreeMap;
 /// Tools whose output is read elsewhere.
 const OWN_FIGURES: [&str; 2] = ["cyclictest", "qperf"];
 
-/// What the tools of a run measured.
+/// The metrics of a run's tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Printed {
-    /// By name; where two programs print the same name, with the number of the task before it.
+    /// The metrics by name; if two programs print the same name, with the number of the task before it.
     pub metrics: BTreeMap<MetricName, Metric>,
-    /// What a tool printed and cannot be read.
+    /// The outputs that cannot be read.
     pub notes: Vec<String>,
 }
 
 impl Printed {
-    /// Of the script and the tasks of a case; `output` reads a piece of the guest's archive.
+    /// Reads the output of the script and the tasks of a case; `output` reads a piece of the guest's archive.
     pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Self {
         let script = case.script.as_ref().and_then(|_| {
             let parts =
@@ -64,13 +64,13 @@ impl Printed {
         }
     }
 
-    /// As figures: a metric's value, or the median of several; of a distribution its points.
+    /// The metrics as figures: a metric's value, or the median of several; for a distribution its points.
     pub fn observations(&self) -> Vec<Observation> {
         self.metrics.iter().flat_map(|(name, metric)| of_metric(name, metric)).collect()
     }
 }
 
-/// Those of the texts that have so many bytes together: a stranger's pattern may take long for each.
+/// The texts whose bytes together are within the limit: an untrusted pattern may take long for each.
 fn within(texts: &[(String, String)], mut left: usize) -> Vec<&(String, String)> {
     let fits = |(_, text): &&(String, String)| {
         let fits = text.len() <= left;

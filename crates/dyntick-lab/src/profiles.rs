@@ -13,16 +13,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Why a run has no profile.
+/// The reason for which a run has no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// It was not recorded.
+    /// The run was not profiled.
     #[error("{0} was run without a profile: set `profile = true` in its case and run the study again")]
     NotRecorded(PathBuf),
     /// A file is missing or unreadable.
     #[error(transparent)]
     Read(#[from] InputError),
-    /// It reached its limit.
+    /// The profile reached its limit.
     #[error("{0} reached its limit of 1 GiB before the end: shorten `measure`, or let the script do less")]
     Cut(PathBuf),
     /// The stream.
@@ -30,7 +30,7 @@ pub enum ProfileError {
     Stream {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         source: stream::Error,
     },
 }
@@ -40,11 +40,11 @@ pub enum ProfileError {
 pub struct RunProfile {
     /// The case.
     pub case: String,
-    /// How many CPUs its guest had.
+    /// The number of its guest's CPUs.
     pub cpus: u32,
     /// The CPUs that its study is about.
     pub measured_cpus: CpuList,
-    /// What was recorded: the window, and after it the script, if there was one.
+    /// The recorded phases: the window, and after it the script, if there is one.
     pub phases: Vec<(&'static str, Phase)>,
 }
 
@@ -77,7 +77,7 @@ pub fn load(folder: &Path, case: &Case) -> Result<RunProfile, ProfileError> {
     load_within(folder, case, MOST_HELD)
 }
 
-/// The same of a profile that takes so many bytes of memory at most.
+/// The same, for a profile that takes at most this number of bytes of memory.
 pub(crate) fn load_within(folder: &Path, case: &Case, most: usize) -> Result<RunProfile, ProfileError> {
     if !case.profile {
         return Err(ProfileError::NotRecorded(folder.to_owned()));
@@ -87,15 +87,16 @@ pub(crate) fn load_within(folder: &Path, case: &Case, most: usize) -> Result<Run
     let path = folder.join(STREAM);
     let stream = open_beneath(folder, Path::new(STREAM));
     let stream = stream.map_err(|source| InputError::Io { path: path.clone(), source })?;
-    // A zero is a whole block of it.
+    // A zero byte is a complete block of the stream.
     ensure_solid(&stream, &path)?;
     let stream = BufReader::with_capacity(1 << 20, stream.take(LARGEST));
     let cut = phases_with_calls(stream, &symbols, &case.calls, most.min(MOST_HELD))
         .map_err(|source| ProfileError::Stream { path, source })?;
     // A script that makes the window has no phase of its own.
-    let names: &[_] = match case.script.as_ref().is_some_and(|script| !script.in_window) {
-        true => &["window", "script"],
-        false => &["window"],
+    let names: &[_] = if case.script.as_ref().is_some_and(|script| !script.in_window) {
+        &["window", "script"]
+    } else {
+        &["window"]
     };
     if cut.iter().any(|phase| phase.cut) || cut.len() < names.len() {
         return Err(ProfileError::Cut(folder.join(STREAM)));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The memory of guests that run at the same time, and of runs that are read beside them, and the space for
-//! guests' disks: all together have no more than there is.
+//! The guards for the memory of guests and runs, and for the space of guests' disks: together they never exceed the
+//! total.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// What guests share.
+/// A resource that guests share.
 pub struct Room {
     free: Mutex<u64>,
     freed: Condvar,
@@ -18,12 +18,13 @@ pub struct Part<'a> {
 }
 
 impl Room {
-    /// Room for so many bytes in all.
+    /// A resource with this number of bytes.
     pub fn new(bytes: u64) -> Self {
         Self { free: Mutex::new(bytes), freed: Condvar::new(), all: bytes }
     }
 
-    /// Waits until so many bytes are free. Who wants more than there is gets it once nobody else has any.
+    /// Waits until this number of bytes is free. A request larger than the total is granted when nothing else is
+    /// reserved.
     pub fn take(&self, bytes: u64) -> Part<'_> {
         let bytes = bytes.min(self.all);
         let mut free = self.free();

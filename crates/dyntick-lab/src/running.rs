@@ -23,7 +23,7 @@ impl RunningFolder {
     pub fn new(place: &Path) -> Result<Self, CacheError> {
         let made = || {
             std::fs::create_dir_all(place)?;
-            /// Who else may open the folder could hold its lock each time.
+            /// Another process that may open the folder could hold its lock each time.
             const TRIES: u32 = 100;
             for _ in 0..TRIES {
                 // QEMU writes there from behind walls, which take real paths only.
@@ -43,7 +43,7 @@ impl RunningFolder {
         made().map_err(|error: std::io::Error| CacheError::from_io(place, error))
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

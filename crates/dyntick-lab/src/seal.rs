@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a run was made by this user: its folder may as well have come with a study, and what is in it would
-//! then be believed instead of run (invariant 8).
+//! The seal of a run, which proves that this user made it. A folder may also have come with a study, and its contents
+//! would then be believed instead of run (invariant 8).
 
 use crate::compared::comparable_files;
 use crate::names::{RAW, SEAL};
@@ -23,7 +23,7 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// With the secret of this cache, which gets one where it has none.
+    /// A sealer with the secret of this cache, which is made if there is none.
     pub fn of(cache: &Cache) -> Result<Self, CacheError> {
         let _lock = cache.lock(SECRET)?;
         if let Some(sealer) = Self::known(cache) {
@@ -34,14 +34,14 @@ impl Sealer {
         let mut secret = [0; LENGTH];
         let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut secret));
         random.map_err(failed)?;
-        // A temporary file is nobody else's to read, and stays so.
+        // A temporary file is readable by its owner only, and stays so.
         let mut file = tempfile::NamedTempFile::new_in(cache.root()).map_err(failed)?;
         file.write_all(hex::encode(secret).as_bytes()).map_err(failed)?;
         file.persist(&path).map_err(|error| failed(error.error))?;
         Ok(Self { secret })
     }
 
-    /// With the secret of this cache, where it has one.
+    /// A sealer with the secret of this cache, if there is one.
     pub fn known(cache: &Cache) -> Option<Self> {
         let text = std::fs::read(cache.path(SECRET)).ok()?;
         let mut secret = [0; LENGTH];
@@ -57,7 +57,7 @@ impl Sealer {
         close_to_others(folder).map_err(|error| CacheError::from_io(folder, error))
     }
 
-    /// Whether the run is as this user sealed it, and nobody else can change it any more.
+    /// Returns true if the run is as this user sealed it, and no other user can change it any more.
     pub fn holds(&self, run: &Opened) -> bool {
         let folder = run.place();
         if !run.is_own(RAW) {
@@ -85,7 +85,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_run_is_as_this_user_sealed_it_or_anybodys() {
+    fn changed_run_does_not_have_its_seal() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path().join("cache"));
         assert!(Sealer::known(&cache).is_none());

@@ -1,61 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs on disk: one folder each, whole or absent (invariant 9).
+//! Runs on disk: one folder each, complete or absent (invariant 9).
 
 mod analysis;
-mod asked;
 mod distinct;
 mod files;
 mod newest;
 
 pub use crate::compared::comparable_files;
 pub use crate::names::CONSOLE;
-pub use asked::Asked;
 pub use distinct::Distinct;
 pub use newest::{Kept, newest, timings};
 
 use crate::budget::{Amounts, Budget, Spent};
 use crate::idle::RunIdle;
 use crate::latency::Latency;
-use crate::names::{OBSERVATIONS, RAW, RUN, STOLEN, TIMING};
+use crate::names::OBSERVATIONS;
 use crate::observations::Observations;
 use crate::opened::Opened;
+use crate::plan::Plan;
 use crate::printed::Printed;
 use crate::profiles::RunProfile;
-use crate::qemu::Ended;
-use crate::running::RunningFolder;
 use crate::seal::Sealer;
 use analysis::read;
 use dyntick_explain::Explanation;
-use dyntick_formats::{ObservationError, write_parquet};
+use dyntick_formats::ObservationError;
 use dyntick_guest::Outcome;
-use dyntick_guest::pieces;
-use dyntick_kernels::cache::{CacheError, write_whole};
-use dyntick_model::Clock;
-use dyntick_study::Case;
+use dyntick_kernels::cache::CacheError;
 use dyntick_trace::DecodeError;
 use files::Files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A whole run, explained.
+/// A complete run, explained.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// Whether this user's laboratory made it, as its seal says; it may have come with the study.
+    /// True if this user's laboratory made it, as its seal says; otherwise it may have come with the study.
     pub made_here: bool,
-    /// What was asked.
-    pub asked: Asked,
-    /// What the agent said.
+    /// The plan that it executed.
+    pub plan: Plan,
+    /// The agent's report.
     pub outcome: Outcome,
-    /// What interrupted each CPU, and why; single interruptions only of the measured CPUs by timers, without
-    /// chains, functions and evidence.
+    /// The interruptions of each CPU and their causes. Single interruptions are kept only for the measured CPUs and
+    /// timers, without chains, functions and evidence.
     pub explanation: Explanation,
-    /// Its idle states, where the guest has some.
+    /// The idle states, if the guest has any.
     pub idle: Option<RunIdle>,
     /// Wake-up latencies, where a cyclictest printed them.
     pub latency: Option<Latency>,
-    /// What other tools printed.
+    /// The output of other tools.
     pub printed: Printed,
     /// The executed instructions, where they were recorded.
     pub profile: Option<RunProfile>,
@@ -69,15 +63,15 @@ pub struct Run {
     pub missing_events: Vec<String>,
     /// Wall time of each stage, s.
     pub timing: BTreeMap<String, f64>,
-    /// What it takes of the memory for runs that are held at once.
+    /// The memory that it takes among runs that are held at once.
     pub takes: Amounts,
 }
 
 impl Run {
-    /// The run, held beside others, if there is memory left for it.
+    /// The run, held next to others, if there is memory left for it.
     ///
     /// # Errors
-    /// [`StoreError::Spent`] where there is none.
+    /// [`StoreError::Spent`] if there is none.
     pub fn within(self, budget: &Budget) -> Result<Self, StoreError> {
         match budget.take(self.takes) {
             Ok(()) => Ok(self),
@@ -86,7 +80,7 @@ impl Run {
     }
 }
 
-/// Why a run cannot be kept or read.
+/// The reason for which a run cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file operation.
@@ -97,7 +91,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
     /// A link to a run, or to a file of it.
@@ -111,7 +105,7 @@ pub enum StoreError {
     /// The guest sent what it was not asked for.
     #[error("the guest sent a file named '{piece}', which the case '{case}' does not yield")]
     Unexpected {
-        /// What it called it.
+        /// The name of the file.
         piece: String,
         /// The case's id.
         case: String,
@@ -121,10 +115,10 @@ pub enum StoreError {
     Decode {
         /// The run.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: DecodeError,
     },
-    /// The trace is whole, and too long for this machine.
+    /// The trace is complete, and too long for this machine.
     #[error(
         "{path}: the run's trace has {events} events, and the memory of this machine is enough for {most}: shorten \
          `measure`, or list only the CPUs of interest in `trace-cpus`"
@@ -132,9 +126,9 @@ pub enum StoreError {
     TooManyEvents {
         /// The run.
         path: PathBuf,
-        /// How many there are.
+        /// The number of its events.
         events: u64,
-        /// How many could be explained.
+        /// The number of events that could be explained.
         most: u64,
     },
     /// The runs before it have taken what there is memory for.
@@ -145,7 +139,7 @@ pub enum StoreError {
     Spent {
         /// The run.
         path: PathBuf,
-        /// What is too much.
+        /// The resource.
         spent: Spent,
     },
     /// The table of observations.
@@ -153,73 +147,12 @@ pub enum StoreError {
     Observations(#[from] ObservationError),
 }
 
-/// Writes what the guest sent into the folder that becomes the run.
-pub fn receive(folder: &Path, ended: &Ended, case: &Case) -> Result<(), StoreError> {
-    pieces::check(&ended.archive, case.guest())
-        .map_err(|piece| StoreError::Unexpected { piece, case: case.id.clone() })?;
-    for (name, bytes) in &ended.archive.0 {
-        write_whole(&folder.join(RAW).join(name), bytes)?;
-    }
-    Ok(())
-}
-
-/// Keeps a run under `runs`: `folder` already holds the console and what the guest sent, and becomes the run.
-pub fn keep(
-    runs: &Path,
-    folder: RunningFolder,
-    asked: &Asked,
-    ended: &Ended,
-    sealer: &Sealer,
-) -> Result<Run, StoreError> {
-    let path = folder.path();
-    let timing: BTreeMap<String, f64> = ended
-        .stages
-        .iter()
-        .map(|(stage, time)| (format!("{stage:?}").to_lowercase(), time.as_secs_f64()))
-        .collect();
-    let damaged = |file: &str, reason: String| StoreError::Damaged { path: path.join(file), reason };
-    let text = toml::to_string_pretty(asked).map_err(|error| damaged(RUN, error.to_string()))?;
-    write_whole(&path.join(RUN), text.as_bytes())?;
-    let json = serde_json::to_vec_pretty(&timing).map_err(|error| damaged(TIMING, error.to_string()))?;
-    write_whole(&path.join(TIMING), &json)?;
-    if asked.case.clock == Clock::Wall {
-        let json =
-            serde_json::to_vec_pretty(&ended.stolen).map_err(|error| damaged(STOLEN, error.to_string()))?;
-        write_whole(&path.join(STOLEN), &json)?;
-    }
-    let run = load(path)?;
-    write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.observations)?)?;
-    sealer.seal(path)?;
-    let place = runs.join(asked.folder_name());
-    if let Some(earlier) = find(runs, asked, sealer) {
-        // A study beside this one was faster with the same run.
-        return Ok(earlier);
-    }
-    set_aside(&place)?;
-    let folder = folder.rename(&place)?;
-    dyntick_system::give_tree_to_caller(&folder).map_err(|error| CacheError::from_io(&folder, error))?;
-    Ok(Run { folder, made_here: true, ..run })
-}
-
-/// What stands at a run's place and is no whole run of this user's goes out of its way, under a name that says
-/// so: somebody may want to know what became of it.
-fn set_aside(place: &Path) -> Result<(), CacheError> {
-    // Also a link that leads nowhere stands in the way.
-    if place.symlink_metadata().is_err() {
-        return Ok(());
-    }
-    let what = if load(place).is_ok() { "another" } else { "damaged" };
-    let aside = |number: u32| place.with_extension(format!("{what}-{number}"));
-    let free = (1..).map(aside).find(|name| !name.exists()).unwrap_or_else(|| aside(0));
-    std::fs::rename(place, free).map_err(|error| CacheError::from_io(place, error))
-}
-
-/// Reads a whole run and explains it; who made it is not asked.
+/// Reads a complete run of any origin and explains it.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
     load_judged(folder, None)
 }
 
-/// Reads a whole run and says whether it was made here. Where nothing is known of seals, no run is known to be.
+/// Reads a complete run and checks its seal. Without a sealer no run counts as made here.
 pub fn load_judged(folder: &Path, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
     load_within(folder, sealer, &Budget::of_one())
 }
@@ -235,11 +168,11 @@ pub fn profile_judged(
     let opened = opened(folder)?;
     let budget = Budget::of_one();
     let files = Files { folder, place: opened.place(), budget: &budget };
-    let profile = files.profile(&files.asked()?)?;
+    let profile = files.profile(&files.plan()?)?;
     Ok((profile, sealer.is_some_and(|sealer| sealer.holds(&opened))))
 }
 
-/// [`load_judged`] of a run that is held beside others.
+/// The same as [`load_judged`], for a run that is held next to others.
 fn load_within(folder: &Path, sealer: Option<&Sealer>, budget: &Budget) -> Result<Run, StoreError> {
     let opened = opened(folder)?;
     let run = budget.spend(|budget| read(folder, &opened, budget))?;
@@ -252,27 +185,26 @@ fn opened(folder: &Path) -> Result<Opened, StoreError> {
     Opened::at(folder).map_err(damaged)
 }
 
-/// What was asked of the runs in these folders, one after the other; what is read for that has a limit for
-/// all together.
-pub fn asked(
+/// The plans of the runs in these folders, within one limit of memory for all.
+pub fn plans(
     folders: impl IntoIterator<Item = PathBuf>,
-) -> impl Iterator<Item = (PathBuf, Result<Asked, StoreError>)> {
+) -> impl Iterator<Item = (PathBuf, Result<Plan, StoreError>)> {
     // Ten thousand runs have a fourth of it; many links to one are a small archive.
     let budget = Budget::new(0, 256 << 20, 0);
     folders.into_iter().map(move |folder| {
-        let asked = Files { folder: &folder, place: &folder, budget: &budget }.asked();
-        (folder, asked)
+        let plan = Files { folder: &folder, place: &folder, budget: &budget }.plan();
+        (folder, plan)
     })
 }
 
-/// The run of this question among `runs`, if it is whole and this user's laboratory made it.
-pub fn find(runs: &Path, asked: &Asked, sealer: &Sealer) -> Option<Run> {
-    let folder = runs.join(asked.folder_name());
+/// The run of this plan among `runs`, if it is complete and this user's laboratory made it.
+pub fn find(runs: &Path, plan: &Plan, sealer: &Sealer) -> Option<Run> {
+    let folder = runs.join(plan.folder_name());
     let opened = Opened::at(&folder).ok().filter(|opened| sealer.holds(opened))?;
     let budget = Budget::of_one();
-    let found = Files { folder: &folder, place: opened.place(), budget: &budget }.asked().ok()?;
-    // A folder's name is anybody's to choose, that of another run as well.
-    let is_it = found.question() == asked.question();
+    let found = Files { folder: &folder, place: opened.place(), budget: &budget }.plan().ok()?;
+    // A folder may have the name of another run.
+    let is_it = found.question() == plan.question();
     is_it.then(|| read(&folder, &opened, &budget).ok()).flatten().map(|run| Run { made_here: true, ..run })
 }
 

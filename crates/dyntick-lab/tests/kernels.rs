@@ -61,7 +61,7 @@ fn the_same_image_by_its_path_finds_its_configuration_and_modules() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_kernel_is_reported() {
     let refusal = |spec: &str| find::resolve(spec, &cache(), &say).unwrap_err();
     assert!(matches!(refusal("debian:2.6"), KernelError::NotOffered { name, .. } if name == "2.6"));
     let unknown = refusal("debian:6.12.0+nobody-amd64");

@@ -32,13 +32,13 @@ use std::collections::BTreeMap;
 /// One of the things compared: a case, a folder, another tool's file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// What it is called.
+    /// The label.
     pub label: String,
-    /// What was measured.
+    /// The metrics, by name.
     pub metrics: BTreeMap<MetricName, Metric>,
 }
 
-/// What is asked.
+/// The question of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Question {
     /// Up to how many percent of the first side's value a difference does not matter.
@@ -56,11 +56,11 @@ impl Default for Question {
 /// Sides compared.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// What the sides are called; the others are compared with the first.
+    /// The labels of the sides; the others are compared with the first.
     pub labels: Vec<String>,
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// How many p values were adjusted for one another.
+    /// The number of p values that were adjusted for one another.
     pub tests: usize,
     /// A row for each metric and each side but the first, metric by metric.
     pub rows: Vec<Row>,
@@ -77,15 +77,15 @@ pub struct Row {
     pub side: usize,
     /// The unit of all its figures.
     pub unit: String,
-    /// Which direction is an improvement.
+    /// The direction that is an improvement.
     pub better: Better,
-    /// Which clock its runs had.
+    /// The clock of its runs.
     pub clock: Clock,
-    /// What was found.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// What the comparison of a metric has found.
+/// The result for one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -97,7 +97,7 @@ pub enum Outcome {
     Distribution(Distribution),
 }
 
-/// Why two metrics of the same name are not compared.
+/// The reason for which two metrics of the same name are not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -116,9 +116,9 @@ pub enum Refusal {
 pub struct Distribution {
     /// At each point that both have.
     pub points: Vec<(Point, Figure)>,
-    /// How often a sample of the side is larger than one of the first side, all runs together.
+    /// The probability that a sample of the side is larger than one of the first side, all runs together.
     pub superiority: Option<Superiority>,
-    /// How many samples were above limits.
+    /// The numbers of samples above limits.
     pub tails: Vec<Tail>,
     /// Samples that each side's histograms could not hold; points among them are not shown.
     pub overflows: [u64; 2],
@@ -178,7 +178,7 @@ fn row(name: &MetricName, side: usize, [a, b]: [&Metric; 2], question: &Question
     }
 }
 
-/// What either side says; nothing where they contradict one another.
+/// The direction that either side names; unknown if the sides contradict each other.
 fn direction(a: Better, b: Better) -> Better {
     match (a, b) {
         (Better::Unknown, known) | (known, Better::Unknown) => known,
@@ -224,12 +224,12 @@ fn distribution(sides: [&[Samples]; 2], clock: Clock, question: &Question) -> Ou
 /// A point of runs that are all equal: a value that occurred, for nothing is uncertain.
 fn all_equal(runs: &[Samples], point: Point) -> Option<f64> {
     let first = runs.first()?;
-    let told = Grouped::of([first]).value(point)?;
+    let expected = Grouped::of([first]).value(point)?;
     match point {
         Point::Quantile(share) => {
             first.counts.quantile(share).filter(|_| first.overflows == 0).map(|value| value as f64)
         }
-        _ => Some(told),
+        _ => Some(expected),
     }
 }
 

@@ -14,15 +14,14 @@ use crate::interval::{Bounds, NoInterval};
 use crate::{Histogram, Samples, rates};
 use std::borrow::Cow;
 
-/// Counted samples, made ready for questions. Whoever measured truncated to whole units, so a value stands for
-/// all from itself up to the next: a histogram in us that has 2 and 3 says how many were between 2 and 3.
-/// Quantiles are shown within that, as if the samples of a value were spread evenly; else one sample in a
-/// million could move a median by a whole unit. (The quantile of grouped data, as numpy.interp of the
-/// cumulative counts gives it.)
+/// Counted samples, prepared for queries. The tool that measured truncated to integers, so a value covers the range
+/// up to the next one: a histogram in us with 2 and 3 has samples between 2 and 3. Quantiles are interpolated in that
+/// range, as if its samples were spread evenly; otherwise one sample in a million could move a median by a unit.
+/// (This is the quantile of grouped data, as numpy.interp of the cumulative counts computes it.)
 #[derive(Clone, Debug)]
 pub struct Grouped {
     values: Vec<u64>,
-    /// How many samples are at most the value.
+    /// The number of samples up to and including each value.
     through: Vec<u64>,
     /// The distance of neighbouring values that could occur.
     width: u64,
@@ -57,7 +56,7 @@ impl Grouped {
         Self { width: width(&values), values, through, overflows, max }
     }
 
-    /// How many samples there are, those beyond the histogram too.
+    /// The number of samples, including those beyond the histogram.
     pub fn samples(&self) -> u64 {
         self.counted().saturating_add(self.overflows)
     }
@@ -71,7 +70,7 @@ impl Grouped {
         self.max
     }
 
-    /// How many samples were beyond the histogram.
+    /// The number of samples beyond the histogram.
     pub fn overflows(&self) -> u64 {
         self.overflows
     }
@@ -81,7 +80,7 @@ impl Grouped {
         self.at(share.clamp(0.0, 1.0) * self.samples() as f64)
     }
 
-    /// The value below which so many samples lie, in part of one where it is not whole.
+    /// The value below which this number of samples lie, interpolated for a fraction of a sample.
     fn at(&self, rank: f64) -> Option<f64> {
         let bin = self.through.partition_point(|through| (*through as f64) < rank);
         let value = *self.values.get(bin)? as f64;
@@ -121,8 +120,8 @@ impl Grouped {
             .map(|(value, (through, below))| (*value, through - below))
     }
 
-    /// How many samples are above a value; none where that cannot be known, because it lies above all that
-    /// was counted and there are samples beyond.
+    /// The number of samples above a value; `None` if it is unknown, because the value lies above all counted ones
+    /// and there are samples beyond.
     pub fn above(&self, limit: u64) -> Option<u64> {
         let bin = self.values.partition_point(|value| *value <= limit);
         let through = bin.checked_sub(1).map_or(0, |bin| self.through[bin]);
@@ -132,9 +131,9 @@ impl Grouped {
     }
 }
 
-/// The distance of neighbouring values that could occur: whole units, or more where all values are multiples
-/// of it, as in a histogram in us that is shown in ns. A few far values have common divisors by chance, so two
-/// neighbours must have occurred.
+/// The distance of neighbouring values that can occur: one unit, or more if all values are multiples of it, as in a
+/// histogram in us that is shown in ns. Distant values may have common divisors by chance, so two neighbours must
+/// have occurred.
 fn width(values: &[u64]) -> u64 {
     let common = values.iter().fold(0, |common, value| divisor(*value, common));
     let nearest = values.windows(2).map(|pair| pair[1] - pair[0]).min();
@@ -160,7 +159,7 @@ mod tests {
         let found = grouped(&[(2, 50), (3, 50)]);
         let quantiles = [0.0, 0.25, 0.5, 0.51, 1.0].map(|share| found.quantile(share).unwrap());
         assert_eq!(quantiles, [2.0, 2.5, 3.0, 3.02, 4.0]);
-        // In ns, but of whole us; and of two values nobody knows.
+        // A histogram in ns, but of multiples of 1 us; with two values the width is unknown.
         assert_eq!(grouped(&[(1000, 1), (3000, 1), (4000, 2)]).quantile(1.0), Some(5000.0));
         assert_eq!(grouped(&[(1000, 1), (3000, 1)]).quantile(1.0), Some(3001.0));
         assert_eq!(grouped(&[]).quantile(0.5), None);

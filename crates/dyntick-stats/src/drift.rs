@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether values rise or fall while the runs go on.
+//! The test for values that rise or fall from run to run.
 
 use crate::{normal, ranks, shift};
 use schemars::JsonSchema;
@@ -11,9 +11,9 @@ pub struct Trend {
     /// Kendall's tau between the order and the values, ties counting for nothing: 1 where every run exceeds
     /// all before it.
     pub tau: f64,
-    /// How probable such a trend or a stronger one is where the order means nothing; of both directions.
+    /// The probability of such a trend or a stronger one, in either direction, if the order does not matter.
     pub p: f64,
-    /// By how much the second half of the runs exceeds the first (Hodges-Lehmann), in the values' unit.
+    /// The excess of the second half of the runs over the first (Hodges-Lehmann), in the unit of the values.
     pub change: f64,
 }
 
@@ -40,7 +40,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     Some(Trend { tau: score / pairs, p, change: shift::shift(first, second)?.value })
 }
 
-/// How many pairs of runs rise.
+/// The number of pairs of runs that rise.
 fn rising(values: &[f64], sorted: &[f64]) -> f64 {
     // Counts of the values seen, by place, in a binary indexed tree (Fenwick 1994).
     let mut tree = vec![0u64; sorted.len() + 1];

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each factor of a complete factorial experiment does, and what they do together.
+//! The effects of the factors of a complete factorial experiment, alone and together.
 //!
-//! One value for each cell is split into orthogonal parts, one for each subset of the factors: its deviations
-//! from what all smaller subsets explain. In a balanced design the sums of their squares add up to the total
-//! (Montgomery, *Design and Analysis of Experiments*, 8th ed., 5.3 and 5.4; Box, Hunter and Hunter,
-//! *Statistics for Experimenters*, 2nd ed., chapter 8). With one value a cell there is no error left to test
-//! against, and nothing here is a test.
+//! One value for each cell is split into orthogonal parts, one for each subset of the factors: its deviations from the
+//! explanation by all smaller subsets. In a balanced design the sums of their squares add up to the total (Montgomery,
+//! *Design and Analysis of Experiments*, 8th ed., 5.3 and 5.4; Box, Hunter and Hunter, *Statistics for Experimenters*,
+//! 2nd ed., chapter 8). With one value a cell there is no error left to test against, and nothing here is a test.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was varied.
+/// A factor of the experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Factor {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its levels; the first is the base that the others are set against.
+    /// The levels; the first is the base that the others are compared with.
     pub levels: Vec<String>,
 }
 
@@ -28,24 +27,24 @@ pub struct LevelMean {
     pub level: String,
     /// Mean of all cells of this level.
     pub mean: f64,
-    /// By how much it exceeds that of the first level, which is the main effect of a factor of two levels.
+    /// The excess over that of the first level, which is the main effect of a factor with two levels.
     pub difference: f64,
     /// The same in percent of the first level's mean; none where that is 0.
     pub percent: Option<f64>,
 }
 
-/// What a factor explains by itself, or several only together.
+/// The part that a factor explains by itself, or that several explain only together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Term {
     /// One factor: its main effect. Several: their interaction.
     pub factors: Vec<String>,
     /// Sum of squares over all cells, in the square of the value's unit.
     pub squares: f64,
-    /// As a share of the total, 0 to 1; 0 where all cells are equal.
+    /// The share of the total, 0 to 1; 0 if all cells are equal.
     pub share: f64,
 }
 
-/// How far two factors together are from the sum of their effects.
+/// The deviation of two factors together from the sum of their effects.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TwoWay {
     /// The two.
@@ -64,7 +63,7 @@ pub struct Residual {
     pub levels: [String; 2],
     /// Mean of their cells.
     pub mean: f64,
-    /// What the main effects predict: the mean of each level, added, less the mean of all cells.
+    /// The prediction by the main effects: the means of the levels, added, less the mean of all cells.
     pub additive: f64,
     /// `mean - additive`.
     pub value: f64,
@@ -73,9 +72,9 @@ pub struct Residual {
 /// A factorial experiment, taken apart.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Factorial {
-    /// How many cells there are.
+    /// The number of cells.
     pub cells: usize,
-    /// Whether the cells all have the same value.
+    /// True if all cells have the same value.
     pub equal: bool,
     /// Mean of all cells.
     pub mean: f64,
@@ -89,7 +88,7 @@ pub struct Factorial {
     pub pairs: Vec<TwoWay>,
 }
 
-/// Why a table of values is no factorial experiment.
+/// The reason for which a table of values is not a factorial experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotFactorial {
     /// There are no factors.
@@ -101,9 +100,9 @@ pub enum NotFactorial {
     /// Cells are missing, or there are more than the factors have.
     #[error("{found} values for {wanted} cells")]
     Cells {
-        /// How many there must be.
+        /// The number of values needed.
         wanted: usize,
-        /// How many there are.
+        /// The number of values found.
         found: usize,
     },
     /// A value is none, or so large that its square is none.
@@ -141,7 +140,7 @@ pub fn factorial(factors: &[Factor], values: &[f64]) -> Result<Factorial, NotFac
     })
 }
 
-/// How many levels each factor has, where there is a finite value for each cell.
+/// The number of levels of each factor, if there is a finite value for each cell.
 fn shape(factors: &[Factor], values: &[f64]) -> Result<Vec<usize>, NotFactorial> {
     if factors.is_empty() {
         return Err(NotFactorial::NoFactors);
@@ -163,8 +162,8 @@ fn shape(factors: &[Factor], values: &[f64]) -> Result<Vec<usize>, NotFactorial>
     Ok(shape)
 }
 
-/// All subsets of so many factors but the empty one, the smaller first. Each factor has two levels, so there are fewer
-/// of them than cells.
+/// All non-empty subsets of this number of factors, the smaller first. Each factor has two levels, so there are fewer
+/// subsets than cells.
 fn subsets(factors: usize) -> Vec<Vec<usize>> {
     let of_mask = |mask: usize| (0..factors).filter(|at| mask >> at & 1 == 1).collect::<Vec<usize>>();
     let mut sets: Vec<Vec<usize>> = (1..1usize << factors).map(of_mask).collect();
@@ -227,7 +226,7 @@ struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// How far two cells that differ by one level of this factor are apart.
+    /// The distance of two cells that differ by one level of this factor.
     fn stride(&self, factor: usize) -> usize {
         self.shape[factor + 1..].iter().product()
     }

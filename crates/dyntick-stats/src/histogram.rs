@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counts of whole-numbered values.
+//! Counts of integers.
 
 use std::collections::BTreeMap;
 
-/// How often each value occurred. Counts may come from a file that somebody wrote, so sums that no number holds
-/// end at the greatest.
+/// The number of occurrences of each value. Counts may come from an untrusted file, so sums saturate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Histogram(BTreeMap<u64, u64>);
 
@@ -22,12 +21,12 @@ impl Histogram {
         other.iter().for_each(|(value, count)| self.add(value, count));
     }
 
-    /// Whether there are no occurrences.
+    /// Returns true if there are no occurrences.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many occurrences there are.
+    /// The number of occurrences.
     pub fn total(&self) -> u64 {
         self.0.values().copied().fold(0, u64::saturating_add)
     }

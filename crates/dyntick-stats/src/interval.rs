@@ -10,22 +10,22 @@ pub const LEVEL: f64 = 0.95;
 /// A confidence interval, ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
-    /// Its lower end.
+    /// The lower end.
     pub low: f64,
-    /// Its upper end.
+    /// The upper end.
     pub high: f64,
-    /// In what share of repetitions of the whole experiment such an interval covers the true value. Methods that
-    /// can choose only among ranks state what they reach, which is more than [`LEVEL`].
+    /// The share of repetitions of the experiment in which such an interval covers the true value. Methods that can
+    /// only choose among ranks state the level that they reach, which is more than [`LEVEL`].
     pub level: f64,
 }
 
 impl Interval {
-    /// Whether it has this value.
+    /// Returns true if it contains this value.
     pub fn covers(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Whether it lies within this far of zero.
+    /// Returns true if it lies within this distance of zero.
     pub fn within(&self, distance: f64) -> bool {
         -distance <= self.low && self.high <= distance
     }
@@ -42,17 +42,17 @@ impl Interval {
 pub enum Bounds {
     /// The interval.
     Interval(Interval),
-    /// Why there is none.
+    /// There is no interval, for this reason.
     None(NoInterval),
 }
 
-/// Why there is no interval.
+/// The reason for which there is no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoInterval {
     /// There are too few runs for [`LEVEL`], whatever the values are.
     TooFewRuns {
-        /// How many runs of each side would be enough.
+        /// The number of runs of each side that would be enough.
         needed: usize,
     },
     /// The values between which it would lie are equal: the measurement does not resolve them, and a width of zero
@@ -60,13 +60,13 @@ pub enum NoInterval {
     NoSpread,
     /// Too few samples lie beyond this quantile.
     TooFewSamples,
-    /// It would reach above what the histogram could count.
+    /// The interval would reach beyond the histogram.
     Overflows,
-    /// Nothing about the largest possible value follows from the largest of one run.
+    /// The largest value of one run says nothing about the largest possible value.
     Maximum,
     /// The runs are of virtual time and equal: there is nothing uncertain.
     Exact,
-    /// Samples of one run depend on one another, and the runs are told apart elsewhere.
+    /// The samples of one run depend on one another, and the runs are distinguished elsewhere.
     Dependent,
 }
 
@@ -88,7 +88,7 @@ impl Bounds {
         }
     }
 
-    /// With both ends changed by a function that keeps their order.
+    /// The interval with both ends changed by a monotonic function.
     pub(crate) fn map(self, change: impl Fn(f64) -> f64) -> Self {
         match self {
             Self::Interval(Interval { low, high, level }) => {
@@ -104,6 +104,6 @@ impl Bounds {
 pub struct Estimate {
     /// The figure.
     pub value: f64,
-    /// How certain it is.
+    /// The certainty.
     pub bounds: Bounds,
 }

@@ -40,10 +40,10 @@ pub use superiority::{Superiority, superiority};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is shown of a handful of repeated measurements.
+/// A summary of a few repeated measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// How many values there were.
+    /// The number of values.
     pub count: usize,
     /// The smallest.
     pub min: f64,
@@ -58,7 +58,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of these values; none if there are none. Values that are not numbers are left out.
+    /// Summarises values; `None` if there are none. Values that are not finite are left out.
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);

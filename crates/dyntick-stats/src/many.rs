@@ -22,8 +22,11 @@ mod tests {
     #[test]
     fn by_hand() {
         let adjusted = holm(&[0.01, 0.04, 0.03, 0.005]);
-        let told = [0.03, 0.06, 0.06, 0.02];
-        assert!(adjusted.iter().zip(told).all(|(found, told)| (found - told).abs() < 1e-12), "{adjusted:?}");
+        let expected = [0.03, 0.06, 0.06, 0.02];
+        assert!(
+            adjusted.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12),
+            "{adjusted:?}"
+        );
         assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
         assert_eq!(holm(&[]), [0.0; 0]);
     }

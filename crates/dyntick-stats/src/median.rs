@@ -47,7 +47,7 @@ pub const FEWEST: usize = 6;
 /// More than this, and binomial probabilities come from the normal distribution; 2^-n still is a number.
 const EXACT: usize = 1000;
 
-/// How many values lie outside the interval on each side, and its coverage.
+/// The number of values outside the interval on each side, and its coverage.
 fn ranks(count: usize) -> Option<(usize, f64)> {
     if count > EXACT {
         let half_width = normal::two_sided(LEVEL) * (count as f64).sqrt() / 2.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is compared: a named figure of several runs, or a distribution of samples in each run.
+//! The metrics to compare: a named figure of several runs, or a distribution of samples in each run.
 
 use crate::Histogram;
 use dyntick_model::Clock;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 pub struct Metric {
     /// The unit as it is printed, `ns` or `1/s`; empty for a plain count.
     pub unit: String,
-    /// Which direction is an improvement.
+    /// The direction that is an improvement.
     pub better: Better,
-    /// Which clock the runs had. Equal runs of virtual time are one result seen several times, and no sample.
+    /// The clock of the runs. Equal runs of virtual time are one result seen several times, and not a sample.
     pub clock: Clock,
-    /// What was measured.
+    /// The values.
     pub values: Values,
 }
 
-/// Which direction is an improvement.
+/// The direction that is an improvement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -27,12 +27,12 @@ pub enum Better {
     Lower,
     /// Larger values: throughput.
     Higher,
-    /// Nobody said. A difference is then neither better nor worse.
+    /// The direction is unknown. A difference is then neither better nor worse.
     #[default]
     Unknown,
 }
 
-/// What was measured, run by run in the order in which the runs happened.
+/// The values of each run, in the order of the runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
@@ -43,7 +43,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// How many numbers are held: values of runs, and different values of distributions.
+    /// The number of numbers held: values of runs, and different values of distributions.
     pub fn numbers(&self) -> usize {
         match self {
             Values::Runs(values) => values.len(),
@@ -55,7 +55,7 @@ impl Values {
 /// The samples of one run: counted values in the metric's unit, and how many were too large to be counted by value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Samples {
-    /// How often each value occurred.
+    /// The number of occurrences of each value.
     pub counts: Histogram,
     /// Samples that were larger than every value the histogram could hold (cyclictest's overflows); 0 for none.
     pub overflows: u64,
@@ -85,7 +85,7 @@ impl MetricName {
         fits.then(|| Self(name.to_owned()))
     }
 
-    /// As it is printed.
+    /// The name as it is printed.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -9,7 +9,7 @@ pub(crate) fn quantile(share: f64) -> f64 {
     SQRT_2 * (2.0 * share - 1.0).inv_error()
 }
 
-/// What a standard normal variable stays within, on both sides of zero, with this probability.
+/// The distance from zero, in both directions, that a standard normal variable does not exceed with this probability.
 pub(crate) fn two_sided(level: f64) -> f64 {
     SQRT_2 * level.inv_error()
 }
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn by_the_tables() {
         // R: qnorm(0.975), qt(0.975, 8), qt(0.8, 3.5), 2 * pnorm(-3).
-        for (found, told) in [
+        for (found, expected) in [
             (two_sided(0.95), 1.959_963_984_540_054),
             (student(0.975, 8.0), 2.306_004_135_204_166),
             (student(0.975, 1.0), 12.706_204_736_174_7),
@@ -50,7 +50,7 @@ mod tests {
             (student(0.975, 1e6), 1.959_966),
             (both_tails(-3.0), 0.002_699_796_063_260_189),
         ] {
-            assert!((found - told).abs() <= 1e-5 * told, "{found} {told}");
+            assert!((found - expected).abs() <= 1e-5 * expected, "{found} {expected}");
         }
     }
 }

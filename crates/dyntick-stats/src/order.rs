@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! In which order runs are executed.
+//! The order in which runs are executed.
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -9,9 +9,9 @@ use serde::Serialize;
 /// One run to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Slot {
-    /// Which case, by its position.
+    /// The position of the case.
     pub case: usize,
-    /// Which of its repetitions, from 0.
+    /// The repetition, from 0.
     pub repetition: usize,
 }
 

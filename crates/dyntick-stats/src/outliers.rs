@@ -6,21 +6,21 @@ use crate::normal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Of normal values, the standard deviation over the median distance from the median.
+/// The standard deviation of normal values over their median distance from the median.
 const NORMAL: f64 = 1.482_602_218_505_602;
 
-/// A run that lies far from the others. It is told, and never left out.
+/// A run that lies far from the others. It is reported, and never left out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outlier {
-    /// Which run, from 0.
+    /// The run, from 0.
     pub index: usize,
-    /// Its value.
+    /// The value.
     pub value: f64,
     /// The median of all runs of its side.
     pub median: f64,
-    /// Its distance from the median, in units of the runs' spread; signed.
+    /// The distance from the median, in units of the runs' spread; signed.
     pub distance: f64,
-    /// The distance from which on a run of so many is shown.
+    /// The distance from which on a run is shown, for this number of runs.
     pub limit: f64,
 }
 
@@ -33,15 +33,16 @@ pub fn outliers(values: &[f64]) -> Vec<Outlier> {
     else {
         return Vec::new();
     };
-    let told = values.iter().enumerate().map(|(index, &value)| {
+    let expected = values.iter().enumerate().map(|(index, &value)| {
         let distance = (value - median) / spread;
         Outlier { index, value, median, distance, limit }
     });
-    told.filter(|outlier| spread > 0.0 && outlier.distance.abs() > limit).collect()
+    expected.filter(|outlier| spread > 0.0 && outlier.distance.abs() > limit).collect()
 }
 
-/// The limit for so many runs, from 100 000 simulated samples of each size (`tests/coverage/` repeats it): of 5 to 9 as
-/// they are, above that by a function that is near them and for many runs what the normal distribution gives.
+/// The limit for this number of runs, from 100 000 simulated samples of each size (`tests/coverage/` repeats it): the
+/// simulated limits for 5 to 9 runs, and above that a function that is near them and tends to the limit of the normal
+/// distribution.
 fn limit(count: usize) -> Option<f64> {
     const FEW: [f64; 5] = [7.95, 5.55, 5.91, 4.93, 5.07];
     if count < 10 {
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_run_that_is_told() {
+    fn outlier_is_reported() {
         let mut values: Vec<f64> = (0..11).map(f64::from).collect();
         assert!(outliers(&values).is_empty());
         values[3] = 100.0;

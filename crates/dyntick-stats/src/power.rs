@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What so many runs could have shown, and about how many would show more.
+//! The shift that a number of runs could have shown, and the number of runs that would show a smaller one.
 
 use crate::interval::{Bounds, LEVEL};
 use crate::outliers::spread;
 use crate::{normal, shift};
 
-/// How probable it is that an effect of the size that is shown is found.
+/// The probability that an effect of the size shown is found.
 pub const POWER: f64 = 0.8;
 
-/// How precisely a shift is known: its standard error, and how many values each side has.
+/// The precision of a shift: its standard error, and the number of values of each side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
     error: f64,
@@ -16,9 +16,9 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// Of the shift between two sides' runs. From the interval where there is one, else from the runs'
-    /// spread, as that of normal values would be (the rank test then needs pi/3 as many); none where nothing
-    /// varies or a side has one run.
+    /// The precision of the shift between two sides' runs. It follows from the interval if there is one, otherwise
+    /// from the runs' spread as for normal values (the rank test then needs pi/3 as many). `None` if no value varies
+    /// or a side has one run.
     pub fn of(a: &[f64], b: &[f64], bounds: &Bounds) -> Option<Self> {
         let counts = [a.len() as f64, b.len() as f64];
         let degrees = counts[0] + counts[1] - 2.0;
@@ -33,15 +33,15 @@ impl Precision {
         (error > 0.0 && error.is_finite()).then_some(Self { error, counts })
     }
 
-    /// The smallest shift that so many runs show with a probability of [`POWER`], where a p value of at most
-    /// `p` is asked for; in the unit of the values. None where that p is out of their reach.
+    /// The smallest shift that this number of runs shows with a probability of [`POWER`] at a p value of at most `p`,
+    /// in the unit of the values. `None` if they cannot reach that p.
     pub fn could_show(&self, p: f64) -> Option<f64> {
         let [m, n] = self.counts.map(|count| count as usize);
         (shift::least(m, n) <= p).then(|| self.needed_for(p, 1.0))
     }
 
-    /// The shift that is shown with this many times the runs: so many standard errors as the test asks for at
-    /// the p value that it can reach, and as many as [`POWER`] asks for.
+    /// The shift that is shown with this many times the runs: the standard errors that the test needs for the p value
+    /// that it can reach, and those that [`POWER`] needs.
     fn needed_for(&self, p: f64, times: f64) -> f64 {
         let [m, n] = self.counts.map(|count| count * times);
         let degrees = m + n - 2.0;
@@ -68,7 +68,7 @@ impl Precision {
             enough *= 2;
         }
         let (mut few, mut enough) = (enough / 2, enough.min(MOST));
-        // To one in twenty: it is reported as about so many.
+        // A precision of one in twenty is enough: the number is reported as approximate.
         while few + 1 < enough && (enough - few) * 20 > enough {
             let middle = few.midpoint(enough);
             *(if decided(middle) { &mut enough } else { &mut few }) = middle;
@@ -82,7 +82,7 @@ fn quantile(share: f64, degrees: f64) -> f64 {
     if degrees > 100.0 { normal::quantile(share) } else { normal::student(share, degrees) }
 }
 
-/// More runs than this are not told as a number that anybody would act on.
+/// The largest number of further runs that is reported: more are not practical.
 pub const MOST: u64 = 100_000;
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Ranks, pairs, and the distributions of their counts where nothing differs.
 
-/// How often a value of `b` is larger than one of `a`, of all pairs; equal ones count half. The Mann-Whitney statistic.
+/// The number of pairs with a larger value of `b` than of `a`; equal ones count half. This is the Mann-Whitney
+/// statistic.
 pub(crate) fn wins(a: &[f64], b: &[f64]) -> f64 {
     let mut sorted = a.to_vec();
     sorted.sort_by(f64::total_cmp);
     b.iter().map(|value| place(&sorted, *value)).sum()
 }
 
-/// How many sorted values are smaller than this one; equal ones count half.
+/// The number of sorted values that are smaller than this one; equal ones count half.
 pub(crate) fn place(sorted: &[f64], value: f64) -> f64 {
     let smaller = sorted.partition_point(|other| *other < value);
     let not_larger = sorted.partition_point(|other| *other <= value);
@@ -42,7 +43,7 @@ pub(crate) fn statistic(m: usize, n: usize) -> Vec<f64> {
         let share = factor as f64 / above as f64;
         shares.iter_mut().for_each(|count| *count *= share);
     }
-    // Where there is a middle, it stands once.
+    // A value in the middle is counted once.
     let upper = few * many - half;
     shares.extend_from_within(..upper);
     shares[half + 1..].reverse();
@@ -74,7 +75,7 @@ pub(crate) fn difference(a: &[f64], b: &[f64], rank: u64) -> f64 {
     number(low)
 }
 
-/// How many differences `b - a` are not above a limit.
+/// The number of differences `b - a` that are not above a limit.
 fn not_above(a: &[f64], b: &[f64], limit: f64) -> u64 {
     let (mut count, mut reached) = (0u64, 0);
     for small in a {
@@ -86,7 +87,7 @@ fn not_above(a: &[f64], b: &[f64], limit: f64) -> u64 {
     count
 }
 
-/// Whole numbers in the order of the floating-point numbers that they stand for; -0 before 0.
+/// An integer in the order of the floating-point number that it encodes; -0 before 0.
 fn ordinal(number: f64) -> i64 {
     let bits = number.to_bits() as i64;
     bits ^ (((bits >> 63) as u64) >> 1) as i64

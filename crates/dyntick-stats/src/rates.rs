@@ -10,8 +10,8 @@ use special::{Beta, Gamma};
 /// Above this many events the approximations agree with the exact intervals to four digits.
 const EXACT: u64 = 2000;
 
-/// The interval of the expected number of events where so many were counted: exact by the Poisson distribution
-/// (Garwood 1936), of more than 2000 by the approximation of Wilson and Hilferty (1931).
+/// The interval of the expected number of events, for this number of counted ones: exact by the Poisson distribution
+/// (Garwood 1936), above 2000 by the approximation of Wilson and Hilferty (1931).
 pub fn expected(events: u64) -> Interval {
     let tail = (1.0 - LEVEL) / 2.0;
     let low = if events == 0 { 0.0 } else { gamma(events, tail) };
@@ -33,7 +33,7 @@ fn gamma(shape: u64, share: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// How many times as frequent events are on the second side.
+/// The frequency of events on the second side divided by that on the first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ratio {
     /// The ratio of the frequencies; none where the first side has no event.
@@ -44,10 +44,9 @@ pub struct Ratio {
     pub high: Option<f64>,
 }
 
-/// The ratio of two frequencies of rare events, among so many samples each, with its interval at [`LEVEL`]:
-/// given how many events there are together, how many of them are on one side is binomial (Przyborowski and
-/// Wilenski 1940), and its share has the interval of Clopper and Pearson (1934). None without events or
-/// without samples.
+/// The ratio of two frequencies of rare events, each among a number of samples, with its interval at [`LEVEL`]. Given
+/// the number of events on both sides together, the number on one side is binomial (Przyborowski and Wilenski 1940),
+/// and its share has the interval of Clopper and Pearson (1934). `None` without events or without samples.
 pub fn ratio(events: [u64; 2], samples: [u64; 2]) -> Option<Ratio> {
     let all = events[0].checked_add(events[1])?;
     if all == 0 || samples.contains(&0) {
@@ -63,7 +62,7 @@ pub fn ratio(events: [u64; 2], samples: [u64; 2]) -> Option<Ratio> {
     })
 }
 
-/// The interval of a share, of which so many of so many were found.
+/// The interval of a share, of which `found` of `all` were found.
 pub(crate) fn share(found: u64, all: u64) -> (f64, f64) {
     let tail = (1.0 - LEVEL) / 2.0;
     let (yes, no) = (found as f64, (all - found) as f64);
@@ -103,7 +102,7 @@ pub(crate) fn ranks(samples: u64, at: f64) -> Option<(u64, u64)> {
     Some(if at < 0.5 { (few + 1, many + 1) } else { (samples - many, samples - few) })
 }
 
-/// Two numbers: that at most the first happens, or more than the second, of so many trials has 2.5 % at most, each.
+/// Two numbers: at most the first occurs with a probability of at most 2.5 %, and so does more than the second.
 fn events(trials: f64, probability: f64) -> Option<(f64, f64)> {
     let tail = (1.0 - LEVEL) / 2.0;
     let (mean, variance) = (trials * probability, trials * probability * (1.0 - probability));
@@ -127,7 +126,7 @@ fn events(trials: f64, probability: f64) -> Option<(f64, f64)> {
     }
 }
 
-/// As bounds: an interval of a frequency, of so many samples.
+/// The bounds of a frequency, for this number of samples.
 pub(crate) fn frequency(events: u64, samples: u64) -> Bounds {
     let Interval { low, high, level } = expected(events);
     Bounds::new(low / samples as f64, high / samples as f64, level)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How far one side lies from the other: the Hodges-Lehmann shift, and whether there is one.
+//! The shift of one side from the other (Hodges-Lehmann), and the test for it.
 //!
-//! The shift is the median of all differences between a value of one side and a value of the other (Hodges and
-//! Lehmann 1963). Its interval is what the Mann-Whitney test would not reject, which lies between two of these
-//! differences (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.2 and 4.3). Both take it
-//! that the two sides are distributed alike but for the shift; then it holds for every distribution, and with
-//! ties it covers more (Noether 1967).
+//! The shift is the median of all differences between a value of one side and a value of the other (Hodges and Lehmann
+//! 1963). Its interval consists of the shifts that the Mann-Whitney test would not reject; it lies between two of these
+//! differences (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.2 and 4.3). Both assume that the two
+//! sides are distributed alike but for the shift; then the interval holds for every distribution, and with ties it
+//! covers more (Noether 1967).
 
 use crate::interval::{Bounds, Estimate, LEVEL, NoInterval};
 use crate::{normal, ranks};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Whether the distribution of the statistic is counted out, and not taken as normal: up to 125 values a side.
+/// Returns true if the distribution of the statistic is counted, and not taken as normal: up to 125 values a side.
 fn countable(m: usize, n: usize) -> bool {
     m.saturating_mul(n).saturating_mul(m.min(n)) <= STEPS
 }
@@ -20,8 +20,8 @@ fn countable(m: usize, n: usize) -> bool {
 /// The steps that counting may take.
 const STEPS: usize = 2_000_000;
 
-/// By how much the values of `b` exceed those of `a`, with its interval; none if a side has none. Values must
-/// be finite.
+/// The excess of the values of `b` over those of `a`, with its interval; `None` if a side has none. Values must be
+/// finite.
 pub fn shift(a: &[f64], b: &[f64]) -> Option<Estimate> {
     let (a, b) = (sorted(a), sorted(b));
     let last = (a.len() as u64 * b.len() as u64).checked_sub(1)?;
@@ -46,7 +46,7 @@ fn bounds(a: &[f64], b: &[f64]) -> Bounds {
     }
 }
 
-/// How many differences lie outside an interval of at least a level on each side, and its coverage.
+/// The number of differences outside an interval of at least this level on each side, and its coverage.
 fn outside(m: usize, n: usize, least: f64) -> Option<(u64, f64)> {
     if !countable(m, n) {
         let half_width = normal::two_sided(least) * deviation(m as f64, n as f64, 0.0);
@@ -74,7 +74,7 @@ pub(crate) fn reachable(m: usize, n: usize, p: f64) -> f64 {
 
 /// The smallest p value that the exact test can have: where all of one side are above all of the other.
 pub(crate) fn least(m: usize, n: usize) -> f64 {
-    // 2 / C(m + n, n), factor by factor; after so many it is smaller than any p that is asked for.
+    // 2 / C(m + n, n), factor by factor; after 500 factors it is smaller than any p in use.
     (1..=m.min(n).min(500))
         .fold(2.0, |least, factor| least * factor as f64 / (m.max(n) + factor) as f64)
         .min(1.0)
@@ -91,16 +91,16 @@ fn deviation(m: f64, n: f64, ties: f64) -> f64 {
     (m * n / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)))).max(0.0).sqrt()
 }
 
-/// Whether two sides differ.
+/// The test for a difference of two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Test {
-    /// How probable a difference like this or larger is where nothing differs; of both directions.
+    /// The probability of a difference like this or larger, in either direction, if the sides do not differ.
     pub p: f64,
-    /// How it was found.
+    /// The method.
     pub method: Method,
 }
 
-/// How a p value was found.
+/// The method by which a p value was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
@@ -110,11 +110,12 @@ pub enum Method {
     Permutation,
     /// The normal distribution with the variance corrected for ties, and a correction for continuity.
     Normal,
-    /// From the width of the shift's interval.
+    /// The width of the shift's interval.
     Interval,
 }
 
-/// With more values than this, ties or not, the normal distribution is near enough; and no product of them overflows.
+/// The largest number of values for the exact test. With more of them, ties or not, the normal distribution is near
+/// enough; and no product of them overflows.
 const MOST_TIED: usize = 1000;
 
 /// The Mann-Whitney test (Wilcoxon's rank sum test), two-sided: twice the smaller tail. None if a side has no values.
@@ -148,8 +149,8 @@ fn both(shares: &[f64], at: usize) -> f64 {
     (2.0 * low.iter().sum::<f64>().min(high.iter().sum())).clamp(0.0, 1.0)
 }
 
-/// The p value over all ways to deal the pooled values to the two sides. How many ways give the smaller side
-/// each sum of ranks is built up value by value; ranks are doubled, which makes those of ties whole.
+/// The p value over all ways to deal the pooled values to the two sides. The number of ways that give the smaller
+/// side each sum of ranks is built up value by value; ranks are doubled, so that those of ties are integers.
 fn dealt(a: &[f64], b: &[f64], pooled: &[f64]) -> f64 {
     let small = if a.len() <= b.len() { a } else { b };
     let doubled = |value: &f64| (2.0 * ranks::place(pooled, *value)) as usize + 1;

@@ -26,7 +26,7 @@ impl Superiority {
     }
 }
 
-/// Of these values; none if a side has none.
+/// Compares values; `None` if a side has none.
 pub fn superiority(a: &[f64], b: &[f64]) -> Option<Superiority> {
     let pairs = a.len() as f64 * b.len() as f64;
     if pairs == 0.0 {
@@ -36,13 +36,13 @@ pub fn superiority(a: &[f64], b: &[f64]) -> Option<Superiority> {
     Some(Superiority::new(probability, bounds(&Counted::of(probability, a, b))))
 }
 
-/// What the interval is made of.
+/// The inputs of the interval.
 pub(crate) struct Counted {
     /// The probability that was found.
     pub probability: f64,
-    /// How many values each side has.
+    /// The number of values of each side.
     pub counts: [f64; 2],
-    /// For each side, the sample variance of its values' places among those of the other side, as shares.
+    /// The sample variance of each side's places among the values of the other side, as shares.
     pub variances: [f64; 2],
 }
 
@@ -76,9 +76,8 @@ pub(crate) fn bounds(counted: &Counted) -> Bounds {
     Bounds::Interval(Interval { low, high, level: LEVEL })
 }
 
-/// Where the distance from what was found is the t quantile times the standard error that Hanley and McNeil's
-/// model gives at that place (Newcombe, Statistics in Medicine 25, 2006, 559-573, method 5, with t instead of
-/// the normal quantile).
+/// The interval whose ends are t quantiles of the standard error away, by Hanley and McNeil's model at that place
+/// (Newcombe, Statistics in Medicine 25, 2006, 559-573, method 5, with t instead of the normal quantile).
 fn newcombe(counted: &Counted) -> (f64, f64) {
     let (found, [m, n]) = (counted.probability, counted.counts);
     let quantile = normal::student(f64::midpoint(1.0, LEVEL), m + n - 2.0);
@@ -100,7 +99,7 @@ fn edge(mut inside: f64, mut outside: f64, beyond: impl Fn(f64) -> bool) -> f64 
     f64::midpoint(inside, outside)
 }
 
-/// On the logit scale, with Satterthwaite's degrees of freedom; none where no value's place varies.
+/// The interval on the logit scale, with Satterthwaite's degrees of freedom; `None` if no value's place varies.
 fn brunner_munzel(counted: &Counted) -> Option<(f64, f64)> {
     let [m, n] = counted.counts;
     let parts = [counted.variances[0] / m, counted.variances[1] / n];
@@ -146,12 +145,12 @@ mod tests {
             read(include_str!("../tests/fixtures/data.json")),
             read(include_str!("../tests/fixtures/scipy.json")),
         );
-        let told = data
+        let expected = data
             .iter()
             .zip(&scipy)
             .filter_map(|(data, scipy)| Some((data, scipy["brunner_munzel_t"].as_f64()?)));
         let mut seen = 0;
-        for (data, told) in told {
+        for (data, expected) in expected {
             let [a, b] = ["a", "b"].map(|side| {
                 data[side]
                     .as_array()
@@ -164,7 +163,7 @@ mod tests {
             let counted = Counted::of(probability, &a, &b);
             let variance: f64 = (0..2).map(|side| counted.variances[side] / counted.counts[side]).sum();
             let found = (probability - 0.5) / variance.sqrt();
-            assert!((found - told).abs() < 1e-9, "{found} {told}");
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
             seen += 1;
         }
         assert_eq!(seen, 8);

@@ -106,7 +106,7 @@ fn no_interval_has_a_width_of_zero() {
 }
 
 #[test]
-fn doubts_are_told_with_their_reasons() {
+fn doubts_are_reported_with_their_reasons() {
     let rising: Vec<f64> = (0..12).map(|run| 100.0 + f64::from(run)).collect();
     let mut far = around(100.0, 10.0, 12);
     far[4] = 500.0;
@@ -171,7 +171,7 @@ fn each_further_side_is_held_against_the_first() {
     };
     let comparison =
         Comparison::of(&[with("a", 1000.0), with("b", 1300.0), with("c", 700.0)], Question::default());
-    let told: Vec<(usize, f64)> = comparison
+    let expected: Vec<(usize, f64)> = comparison
         .rows
         .iter()
         .map(|row| match &row.outcome {
@@ -179,7 +179,7 @@ fn each_further_side_is_held_against_the_first() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!((told, comparison.tests), (vec![(1, 300.0), (2, -300.0)], 2));
+    assert_eq!((expected, comparison.tests), (vec![(1, 300.0), (2, -300.0)], 2));
 }
 
 /// 216 million samples, as cyclictest counts them in an hour on 60 CPUs.

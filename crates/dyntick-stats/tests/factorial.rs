@@ -30,8 +30,8 @@ fn experiment() -> impl Strategy<Value = (Vec<usize>, Vec<f64>)> {
     })
 }
 
-fn near(found: f64, told: f64, scale: f64) -> bool {
-    (found - told).abs() <= 1e-9 * scale.abs().max(1e-9)
+fn near(found: f64, expected: f64, scale: f64) -> bool {
+    (found - expected).abs() <= 1e-9 * scale.abs().max(1e-9)
 }
 
 #[test]
@@ -49,22 +49,22 @@ fn as_r_takes_it_apart() {
     for name in names {
         let means: Vec<f64> =
             found.levels.iter().filter(|level| level.factor == name).map(|level| level.mean).collect();
-        let told = numbers(&r["means"][name]);
-        assert!(means.len() == told.len() && means.iter().zip(&told).all(|(a, b)| near(*a, *b, *b)));
+        let expected = numbers(&r["means"][name]);
+        assert!(means.len() == expected.len() && means.iter().zip(&expected).all(|(a, b)| near(*a, *b, *b)));
     }
     assert_eq!(found.terms.len(), r["squares"].as_object().unwrap().len());
     let mut told_in_all = 0.0;
     for term in &found.terms {
-        let told = r["squares"][term.factors.join(":")].as_f64().unwrap();
-        assert!(near(term.squares, told, told), "{term:?} is not {told}");
-        told_in_all += told;
+        let expected = r["squares"][term.factors.join(":")].as_f64().unwrap();
+        assert!(near(term.squares, expected, expected), "{term:?} is not {expected}");
+        told_in_all += expected;
     }
     assert!(near(found.squares, told_in_all, told_in_all));
     assert_eq!(found.pairs.len(), 3);
     for pair in &found.pairs {
-        let told = r["residuals"][pair.factors.join(":")].as_array().unwrap();
-        for (row, told) in pair.residuals.iter().zip(told) {
-            assert!(row.iter().zip(numbers(told)).all(|(a, b)| near(*a, b, 1.0)), "{pair:?}");
+        let expected = r["residuals"][pair.factors.join(":")].as_array().unwrap();
+        for (row, expected) in pair.residuals.iter().zip(expected) {
+            assert!(row.iter().zip(numbers(expected)).all(|(a, b)| near(*a, b, 1.0)), "{pair:?}");
         }
     }
 }
@@ -73,10 +73,10 @@ fn as_r_takes_it_apart() {
 fn by_hand() {
     // Two by two: the second factor does something only together with the first.
     let found = factorial(&factors(&[2, 2]), &[10.0, 10.0, 20.0, 24.0]).unwrap();
-    let told: Vec<(f64, f64, Option<f64>)> =
+    let expected: Vec<(f64, f64, Option<f64>)> =
         found.levels.iter().map(|level| (level.mean, level.difference, level.percent)).collect();
     assert_eq!(
-        told,
+        expected,
         [
             (10.0, 0.0, Some(0.0)),
             (22.0, 12.0, Some(120.0)),
@@ -150,8 +150,8 @@ proptest! {
         let found = factorial(&factors(&shape), &values).unwrap();
         let pair = [format!("f{}", last - 2), format!("f{}", last - 1)];
         prop_assert!(near(share(&found, &[&pair[0], &pair[1]]), 1.0, 1.0));
-        let told = found.pairs.iter().find(|told| told.factors == pair).unwrap();
-        prop_assert!(near(told.largest.value, size, size));
+        let expected = found.pairs.iter().find(|expected| expected.factors == pair).unwrap();
+        prop_assert!(near(expected.largest.value, size, size));
     }
 
     #[test]

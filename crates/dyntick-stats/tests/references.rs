@@ -27,9 +27,9 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 /// Equal to so many parts; `null` in the reference holds nothing.
 #[track_caller]
-fn close(found: f64, told: &Value, parts: f64) {
-    if let Some(told) = told.as_f64() {
-        assert!((found - told).abs() <= parts * told.abs().max(1e-6), "{found} is not {told}");
+fn close(found: f64, published: &Value, parts: f64) {
+    if let Some(published) = published.as_f64() {
+        assert!((found - published).abs() <= parts * published.abs().max(1e-6), "{found} is not {published}");
     }
 }
 
@@ -121,7 +121,10 @@ fn trends() {
 #[test]
 fn adjusted_p_values() {
     for (p, r) in array(&DATA["p"]).iter().zip(array(&R["holm"])) {
-        holm(&numbers(p)).into_iter().zip(array(r)).for_each(|(found, told)| close(found, told, 1e-9));
+        holm(&numbers(p))
+            .into_iter()
+            .zip(array(r))
+            .for_each(|(found, published)| close(found, published, 1e-9));
     }
 }
 
@@ -159,12 +162,12 @@ fn rates() {
 
 #[test]
 fn medians_lie_between_the_ranks() {
-    for told in array(&R["medians"]) {
-        let [count, below] = ["n", "below"].map(|field| told[field].as_u64().unwrap());
+    for published in array(&R["medians"]) {
+        let [count, below] = ["n", "below"].map(|field| published[field].as_u64().unwrap());
         let values: Vec<f64> = (0..count).map(|value| value as f64).collect();
         let interval = *median(&values).unwrap().bounds.interval().unwrap();
         assert_eq!((interval.low, interval.high), (below as f64, (count - 1 - below) as f64));
-        close(interval.level, &told["level"], 1e-9);
+        close(interval.level, &published["level"], 1e-9);
     }
     let few = median(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
     assert_eq!(few.bounds, Bounds::None(NoInterval::TooFewRuns { needed: 6 }));

@@ -24,11 +24,11 @@ const BUILT_IN: [(&str, Work); 3] = [
     (keys::BUILT_IN[2], Work::SyscallLoop),
 ];
 
-/// How long exits take, by the names of a study file.
+/// The sources of exit times, by their names in a study file.
 const EXITS: [(&str, Exit); 3] =
     [(keys::EXITS[0], Exit::Table), (keys::EXITS[1], Exit::Measured), (keys::EXITS[2], Exit::Distribution)];
 
-/// What a case says that shall have no machine where the study has one.
+/// The name that gives a case no machine if the study has one.
 const NO_MACHINE: &str = "none";
 
 /// Reads one case: the cell of the matrix goes before the case, the case before the defaults.
@@ -39,9 +39,9 @@ pub struct CaseReader<'s, 'v, 't> {
     pub cell: &'v Cell<'v, 't>,
     /// `[defaults]`.
     pub defaults: &'v DeTable<'t>,
-    /// What the case sets in full size, where that is asked for; stronger than all else.
+    /// The settings of the case in full size, if that size is requested; they override all else but the command line.
     pub full_size: Option<&'v DeTable<'t>>,
-    /// What the command line sets in all cases; stronger still.
+    /// The settings of the command line for all cases; they override all else.
     pub set: Option<&'v DeTable<'t>>,
     /// `[machine]`: what a case has that says nothing else.
     pub machine: Option<&'v DeTable<'t>>,
@@ -72,7 +72,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             profile: self.switch("profile").unwrap_or(standard.profile),
             calls: self.texts("calls"),
             measured_cpus: self.cpus("measured-cpus").unwrap_or(standard.measured_cpus),
-            repeat: self.number("repeat").unwrap_or(standard.repeat),
+            repeat: self.repeat().unwrap_or(standard.repeat),
             perturb: self.perturb().unwrap_or(standard.perturb),
             timeout_ns: self.duration("timeout").unwrap_or(standard.timeout_ns),
             events: self.texts("events"),
@@ -166,9 +166,10 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         if name == NO_MACHINE {
             return None;
         }
-        let place = match is_path(&name) {
-            true => self.source().folder().join(&name).to_string_lossy().into_owned(),
-            false => name,
+        let place = if is_path(&name) {
+            self.source().folder().join(&name).to_string_lossy().into_owned()
+        } else {
+            name
         };
         let mut machine = self.source().try_value("machine", value, machine::find(&place))?;
         machine.idle.exit = self.exit(&machine).unwrap_or_default();
@@ -183,7 +184,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         self.machine?.get(key)
     }
 
-    /// How long the machine's exits take; refused where its file does not know that.
+    /// The source of the machine's exit times; refused if the machine's file does not have it.
     fn exit(&self, machine: &Machine) -> Option<Exit> {
         let value = self.get("exit").or(self.of_machine("exit"))?;
         let text = self.source().text("exit", value)?;
@@ -232,6 +233,10 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         self.source().number(key, self.get(key)?, 1..=Case::MOST_CPUS)
     }
 
+    fn repeat(&self) -> Option<u32> {
+        self.source().number("repeat", self.get("repeat")?, 1..=Case::MOST_REPEATED)
+    }
+
     fn perturb(&self) -> Option<u32> {
         self.source().number("perturb", self.get("perturb")?, 0..=Case::MOST_PERTURBED)
     }
@@ -256,8 +261,8 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         self.get(key).and_then(|value| self.source().texts(key, value)).unwrap_or_default()
     }
 
-    /// Command lines of all layers add up; the kernel lets the last of two parameters win. That of the
-    /// full size stands alone: its CPU lists replace the others. What the command line gives is added to it.
+    /// The command lines of all layers, joined; the kernel lets the last of two parameters win. That of the full size
+    /// replaces the others, since its CPU lists do. That of the command line is added to it.
     fn append(&self) -> CommandLine {
         let mut line = CommandLine::default();
         let values = match self.full_size.and_then(|table| table.get("append")) {
@@ -339,7 +344,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     }
 }
 
-/// What the case itself starts goes into its guest without being named a second time.
+/// Adds the programs that the case itself starts: they go into its guest without being named a second time.
 fn add_own_tools(case: &mut Case) {
     let of_tasks = case.tasks.iter().filter_map(|task| match &task.work {
         Work::Tool(words) => words.first(),
@@ -388,7 +393,7 @@ fn policy(section: Section<'_, '_, '_>) -> Option<Policy> {
     policy
 }
 
-/// Of `RUNTIME/PERIOD`, two durations. The kernel wants 1 us at least, and no more than the period
+/// Parses `RUNTIME/PERIOD`, two durations. The kernel wants at least 1 us, and no more than the period
 /// (`kernel/sched/deadline.c: __checkparam_dl`).
 fn deadline(times: &str) -> Option<Policy> {
     let (runtime, period) = times.split_once('/')?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a kernel can do what a case asks of it, reported before anything boots (invariant 12).
+//! The check of a case against its kernel, reported before anything boots (invariant 12).
 
 use super::{Case, disk};
 use dyntick_model::isolation::flags_and_list;
@@ -7,7 +7,7 @@ use dyntick_model::parameters::{Meant, meant, with_option};
 use dyntick_model::{CpuList, Flag, KernelConfig, Spec, cpus_of};
 use std::fmt;
 
-/// What a case may ask for, the option that must be there for it, and a kernel that has it.
+/// A request of a case, the option that it needs, and a kernel that has the option.
 struct Need {
     asked: &'static str,
     option: &'static str,
@@ -35,14 +35,14 @@ const FOLDERS: [Need; 2] = [
     need("/sys/kernel/debug/", "DEBUG_FS", "debian:6.12"),
 ];
 
-/// What the emulator of idle states cannot do without.
+/// The options that the emulator of idle states needs.
 const MACHINE: [Need; 3] = [
     need("", "CPU_IDLE", "debian:6.12"),
     need("", "MODULES", "debian:6.12"),
     need("", "X86_LOCAL_APIC", "debian:6.12"),
 ];
 
-/// What a disk with ext4 cannot do without.
+/// The options that a disk with ext4 needs.
 const DISK: [Need; 4] = [
     need("", "PCI", "debian:6.12"),
     need("", "VIRTIO_PCI", "debian:6.12"),
@@ -61,7 +61,7 @@ const GOVERNORS: [Need; 4] = [
     need("teo", "CPU_IDLE_GOV_TEO", ""),
 ];
 
-/// What the agent itself cannot do without.
+/// The options that the agent itself needs.
 const AGENT_NEEDS: [&str; 7] =
     ["BLK_DEV_INITRD", "BINFMT_ELF", "DEVTMPFS", "DEVMEM", "EVENT_TRACING", "SERIAL_8250_CONSOLE", "CGROUPS"];
 
@@ -89,7 +89,7 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
     problems
 }
 
-/// What is lacking and how to get it.
+/// The message about a missing option, with its remedy.
 fn lack(case: &Case, what: &str, need: &Need) -> String {
     let option = need.option;
     let fix = match (&case.recipe, need.kernel) {
@@ -139,7 +139,7 @@ pub fn misspelt(case: &Case) -> Vec<Misspelt> {
     case.append.iter().filter_map(found).collect()
 }
 
-/// Whether a case boots a kernel of the user's own, which may have parameters that no other has.
+/// Returns true if a case boots a kernel of the user's own, which may have parameters that no other has.
 pub fn may_be_patched(case: &Case) -> bool {
     case.recipe.is_some() || matches!(case.kernel.parse(), Ok(Spec::Path(_)))
 }
@@ -192,7 +192,7 @@ fn idle(case: &Case, config: &KernelConfig) -> Vec<String> {
 
 fn of_disk(case: &Case, config: &KernelConfig) -> Vec<String> {
     let lacking = DISK.iter().filter(|need| case.disk.is_some() && !config.is_enabled(need.option));
-    let told = |need: &Need| match &case.recipe {
+    let answer = |need: &Need| match &case.recipe {
         // One fragment has all that it needs.
         Some(_) => format!(
             "there is no disk on {}, which was built without CONFIG_{}: add {DISK_FRAGMENT} to the config of [kernels.{}]",
@@ -200,7 +200,7 @@ fn of_disk(case: &Case, config: &KernelConfig) -> Vec<String> {
         ),
         None => lack(case, "there is no disk", need),
     };
-    lacking.map(told).collect()
+    lacking.map(answer).collect()
 }
 
 fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
@@ -224,7 +224,7 @@ fn isolcpus_list(value: &str) -> &str {
     if flags.iter().all(|flag| Flag::of(flag).is_some()) { list } else { value }
 }
 
-/// What no kernel could honour.
+/// The settings that no kernel could honour.
 fn against_itself(case: &Case) -> Vec<String> {
     let line = &case.append;
     let lists = ["nohz_full", "rcu_nocbs", "irqaffinity"].map(|name| (name, line.cpus(name, case.cpus)));
@@ -322,8 +322,8 @@ mod tests {
     #[test]
     fn a_kernel_made_to_order_is_fixed_where_it_is_described() {
         let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..case("nohz_full=1") };
-        let told = only_problem(&own, &[]);
-        assert!(told.ends_with("add NO_HZ_FULL=y to the config of [kernels.mine]"), "{told}");
+        let answer = only_problem(&own, &[]);
+        assert!(answer.ends_with("add NO_HZ_FULL=y to the config of [kernels.mine]"), "{answer}");
     }
 
     #[test]
@@ -333,19 +333,19 @@ mod tests {
 
     #[test]
     fn what_no_kernel_could_do() {
-        let told = |append: &str, word: &str| {
+        let answer = |append: &str, word: &str| {
             let options = ["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION"];
             let problem = only_problem(&case(append), &options);
             assert!(problem.contains(word), "{append}: {problem}");
         };
-        told("nohz_full=1-5", "names CPU 2-5");
-        told("nohz_full=0-1", "write nohz_full=1");
-        told("nohz_full=all", "housekeeping");
-        told("nohz_full=1-x", "'1-x' is not a CPU");
-        told("isolcpus=domain,managed_irq,3", "names CPU 3");
-        told("isolcpus=domian,1", "'domian' is not a CPU");
-        told("memmap=1M$16M", "set by the laboratory");
-        told("console=tty0", "remove it from append");
+        answer("nohz_full=1-5", "names CPU 2-5");
+        answer("nohz_full=0-1", "write nohz_full=1");
+        answer("nohz_full=all", "housekeeping");
+        answer("nohz_full=1-x", "'1-x' is not a CPU");
+        answer("isolcpus=domain,managed_irq,3", "names CPU 3");
+        answer("isolcpus=domian,1", "'domian' is not a CPU");
+        answer("memmap=1M$16M", "set by the laboratory");
+        answer("console=tty0", "remove it from append");
         assert_eq!(
             against_kernel(&case("rcu_nocbs=all isolcpus=1-N"), &config(&["RCU_NOCB_CPU", "CPU_ISOLATION"])),
             [] as [String; 0]
@@ -377,8 +377,8 @@ mod tests {
             assert!(only_problem(&with, &others).contains(&format!("CONFIG_{lacking}: choose debian:6.12")));
         }
         let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..with.clone() };
-        let told = only_problem(&own, &all[1..]);
-        assert!(told.ends_with("add virtio-disk to the config of [kernels.mine]"), "{told}");
+        let answer = only_problem(&own, &all[1..]);
+        assert!(answer.ends_with("add virtio-disk to the config of [kernels.mine]"), "{answer}");
         // A run's folder may say what no study can.
         let virtual_time = Case { clock: dyntick_model::Clock::Virtual, ..with };
         assert!(only_problem(&virtual_time, &all).contains("null_blk"));

@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 /// ext4 has a journal from 8 MiB on, which then takes half.
 const LEAST: u64 = 16 * MIB;
 
-/// So much of this machine's disk may one guest fill.
+/// The largest disk of a guest, bytes.
 const MOST: u64 = 8 << 30;
 
 /// The parameter that keeps the kernel from its PCI bus, where the disk is.
@@ -55,25 +55,28 @@ mod tests {
             assert_eq!(problems(&case(right)), [] as [String; 0]);
         }
         for wrong in [0, LEAST - MIB, 256 * MIB + 512, MOST + MIB, u64::MAX] {
-            let told = problems(&case(wrong));
-            assert!(told.len() == 1 && told[0].contains("a multiple of 1M from 16M to 8G"), "{told:?}");
+            let message = problems(&case(wrong));
+            assert!(
+                message.len() == 1 && message[0].contains("a multiple of 1M from 16M to 8G"),
+                "{message:?}"
+            );
         }
         assert_eq!(problems(&Case { disk: None, ..case(0) }), [] as [String; 0]);
     }
 
     #[test]
     fn virtual_time_has_no_disk_but_null_blk() {
-        let told = problems(&Case { clock: Clock::Virtual, ..case(LEAST) });
+        let message = problems(&Case { clock: Clock::Virtual, ..case(LEAST) });
         assert!(
-            told.len() == 1 && told[0].contains("clock = \"wall\"") && told[0].contains("null_blk"),
-            "{told:?}"
+            message.len() == 1 && message[0].contains("clock = \"wall\"") && message[0].contains("null_blk"),
+            "{message:?}"
         );
     }
 
     #[test]
     fn without_the_bus_there_is_no_disk() {
-        let told = problems(&Case { append: CommandLine::parse("quiet pci=off"), ..case(LEAST) });
-        assert!(told.len() == 1 && told[0].contains("remove pci=off"), "{told:?}");
+        let message = problems(&Case { append: CommandLine::parse("quiet pci=off"), ..case(LEAST) });
+        assert!(message.len() == 1 && message[0].contains("remove pci=off"), "{message:?}");
         assert_eq!(
             problems(&Case { append: CommandLine::parse("pci=nomsi"), ..case(LEAST) }),
             [] as [String; 0]

@@ -10,10 +10,10 @@ use dyntick_stats::Factor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What each axis of a case's matrix does to some figures.
+/// The effects of each axis of a case's matrix on some figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Effects {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The case's name.
     pub case: String,
@@ -79,11 +79,12 @@ fn axes(case: &str, cases: &[Case], matrices: &[(String, Vec<Factor>)]) -> Resul
     }
     let mut clocks = cases.iter().filter(|other| other.name == case).map(|other| other.clock);
     let first = clocks.next();
-    match clocks.any(|clock| Some(clock) != first) {
-        true => Err(format!(
+    if clocks.any(|clock| Some(clock) != first) {
+        Err(format!(
             "'{case}' is run on both clocks, and figures of one are never compared with figures of the other"
-        )),
-        false => Ok(axes.clone()),
+        ))
+    } else {
+        Ok(axes.clone())
     }
 }
 

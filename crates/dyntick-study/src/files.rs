@@ -22,9 +22,12 @@ pub fn read(source: &Source<'_>, value: &Value<'_>) -> BTreeMap<String, String> 
         return BTreeMap::new();
     }
     let read = |name: String| {
-        let text = text(source.folder(), &name).and_then(|text| match source.bring(text.len()) {
-            true => Ok(text),
-            false => Err("with it the files of all cases are too large".to_owned()),
+        let text = text(source.folder(), &name).and_then(|text| {
+            if source.bring(text.len()) {
+                Ok(text)
+            } else {
+                Err("with it the files of all cases are too large".to_owned())
+            }
         });
         let text = text.map_err(|why| format!("'{name}': {why}"));
         Some((name, source.try_value("files", value, text)?))
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn many_cases_bring_a_limited_whole() {
+    fn files_of_all_cases_have_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path().join("text"), vec![b'x'; LARGEST as usize]).unwrap();
         let labels: Vec<String> = (0..200).map(|number| format!("'{number}'")).collect();

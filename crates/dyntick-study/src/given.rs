@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the command line sets in every case of a study: one more table after the text of its file, read by the same
-//! rules. What is wrong there is reported with the flag.
+//! The settings of the command line for every case of a study: one more table after the text of the file, read by the
+//! same rules. Problems in it are reported with the flag.
 
+use crate::Case;
 use dyntick_stats::Factor;
 use toml::de::DeTable;
 
@@ -11,25 +12,27 @@ pub const TABLE: &str = "command line";
 /// The keys whose values add up or are tables of settings: one more value takes no other's place.
 const ADDING: [&str; 3] = ["append", "sysctl", "write"];
 
-/// What is set, each with its flag. A key that is set more than once makes an axis of a matrix.
+/// The settings, each with its flag. A key that is set more than once becomes an axis of a matrix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     settings: Vec<Setting>,
     /// A misspelt boot parameter is not refused.
     any_parameter: bool,
+    /// The names and ids of the cases to run; all if empty.
+    named: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Setting {
-    /// As it was typed.
+    /// The flag, as it was typed.
     flag: String,
     /// A key of a case.
     key: String,
-    /// For a key that is a table of settings: which of them.
+    /// The name of the setting, for a key that is a table of settings.
     name: Option<String>,
     /// The value as TOML.
     value: String,
-    /// What tells its cases from those of another value.
+    /// The label of its cases, if the key has several values.
     label: String,
 }
 
@@ -41,20 +44,35 @@ struct Setting {
 pub struct SetError(String);
 
 impl Given {
-    /// Nothing that is set.
+    /// Returns true if nothing is set.
     pub fn is_empty(&self) -> bool {
         self.settings.is_empty()
     }
 
-    /// Takes a boot parameter also where it looks misspelt: for a guest whose figures nobody judges, and whose kernel
-    /// is to ignore one as a real machine's does.
+    /// Accepts boot parameters that look misspelt: for a guest whose figures are not judged. Its kernel ignores them,
+    /// as that of a real machine does.
     pub fn allow_any_parameter(&mut self) {
         self.any_parameter = true;
     }
 
-    /// Whether boot parameters that look misspelt are taken.
+    /// Returns true if boot parameters that look misspelt are accepted.
     pub(crate) fn allows_any_parameter(&self) -> bool {
         self.any_parameter
+    }
+
+    /// Runs only the cases of these names or ids; the settings are checked in these cases only.
+    pub fn only(&mut self, named: &[String]) {
+        self.named = named.to_vec();
+    }
+
+    /// The names and ids of the cases to run; all if empty.
+    pub(crate) fn named(&self) -> &[String] {
+        &self.named
+    }
+
+    /// Returns true if the case is to be run.
+    pub(crate) fn concerns(&self, case: &Case) -> bool {
+        self.named.is_empty() || self.named.iter().any(|name| *name == case.name || *name == case.id)
     }
 
     /// Sets a key of a case to a text, which came by `flag`.
@@ -141,14 +159,14 @@ impl Given {
         axes
     }
 
-    /// A kernel stands in the name of its cases, however many there are: what a study says of another does not
-    /// hold for it.
+    /// Returns true if the setting becomes a label. A kernel always does: claims about another kernel do not hold for
+    /// it.
     fn is_axis(&self, setting: &Setting) -> bool {
         let same = self.settings.iter().filter(|other| other.axis() == setting.axis()).count();
         setting.key == "kernel" || same > 1
     }
 
-    /// Whether this key of a study's own matrix says nothing any more.
+    /// Returns true if the settings override this key of a study's own matrix.
     pub fn replaces(&self, key: &str) -> bool {
         !ADDING.contains(&key) && self.settings.iter().any(|setting| setting.key == key)
     }
@@ -170,7 +188,7 @@ impl Given {
 }
 
 impl Setting {
-    /// What of a matrix it is a value of.
+    /// The name of the axis.
     fn axis(&self) -> String {
         self.name.as_ref().map_or_else(|| self.key.clone(), |name| format!("{}.{name}", self.key))
     }
@@ -205,7 +223,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// Whether this is one value of TOML, and nothing beside it.
+/// Returns true if this is a single TOML value.
 fn is_value(text: &str) -> bool {
     let line = format!("key = {text}");
     let (table, errors) = DeTable::parse_recoverable(&line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What of a study still holds where the command line has changed its cases: claims, published figures and
-//! comparisons that name a case, or a variant of one, that is there no more are left out.
+//! The claims, published figures and comparisons that still hold after the command line has changed the cases. Those
+//! that name a case or variant that is gone are left out.
 
 use super::claims::{Check, Claim, references};
 use super::{Case, Comparison, Effects, Published, Study};
@@ -33,7 +33,7 @@ fn of_claim(mut claim: Claim, cases: &[Case]) -> Option<Claim> {
     (all && (claim.cannot_tell.is_some() || !claim.checks.is_empty())).then_some(claim)
 }
 
-/// Whether a check means a case, and with each one other that its figure is set against.
+/// Returns true if a check means a case, and exactly one other case to set the figure against.
 fn finds(check: &Check, spoken_of: &[&Case], cases: &[Case]) -> bool {
     let mut meant = spoken_of.iter().filter(|case| case.answers_to(&check.case)).peekable();
     let beside = |case: &&&Case| match &check.against {

@@ -9,7 +9,7 @@ use dyntick_model::shipped::{lacking_fragment, lacking_patch};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What each names on this machine is looked at when the study is read.
+/// The largest number of kernels: the files that each names are looked up when the study is read.
 const MOST: usize = 64;
 
 /// Reads the tables; paths in them are meant from the folder of the study.
@@ -95,8 +95,8 @@ mod tests {
                 .map(|number| format!("[kernels.k{number}]\nconfig = 'lab'\nsource = 'debian:6.12'\n"))
                 .collect()
         };
-        let told = |count| problems(&study, &format!("source = 'debian:6.12'\n{}", kernels(count)));
-        assert_eq!(told(super::MOST), "");
-        assert!(told(super::MOST + 1).contains("at most 64 kernels"));
+        let words = |count| problems(&study, &format!("source = 'debian:6.12'\n{}", kernels(count)));
+        assert_eq!(words(super::MOST), "");
+        assert!(words(super::MOST + 1).contains("at most 64 kernels"));
     }
 }

@@ -5,7 +5,7 @@ pub mod claims;
 pub mod machine;
 pub mod study;
 
-/// What the value of a key is.
+/// The type of a key's value.
 #[derive(Clone, Copy)]
 pub enum Value {
     /// A text.
@@ -34,7 +34,7 @@ pub enum Value {
     Settings,
     /// Names with a text each.
     Sources,
-    /// What a task does: a built-in one, or a program with its arguments.
+    /// The work of a task: built-in, or a program with its arguments.
     Work,
     /// Axes with their values.
     Matrix,
@@ -52,21 +52,21 @@ pub enum Value {
 
 /// A key.
 pub struct Key {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its value.
+    /// The type of its value.
     pub value: Value,
-    /// Whether it must be there.
+    /// True if the key is required.
     pub is_required: bool,
-    /// What is meant where it is not there, as the book has it: a value in backquotes, or words.
+    /// The default, as in the book: a value in backquotes, or words.
     pub default: Option<&'static str>,
-    /// What it means.
+    /// The description.
     pub text: &'static str,
 }
 
 /// The keys that a table may have.
 pub struct Table {
-    /// What its schema is called.
+    /// The name of its schema.
     pub name: &'static str,
     parts: &'static [&'static [Key]],
 }
@@ -91,7 +91,7 @@ impl Table {
         Self { name, parts }
     }
 
-    /// Its keys.
+    /// The keys.
     pub fn keys(&self) -> impl Iterator<Item = &'static Key> {
         self.parts.iter().copied().flatten()
     }

@@ -18,6 +18,7 @@ pub mod machine;
 mod matrix;
 mod parse;
 mod picks;
+mod positions;
 pub(crate) mod reader;
 pub mod shipped;
 
@@ -29,6 +30,7 @@ pub use files::private_note;
 pub use given::{Given, SetError};
 pub use limits::is_id;
 pub use picks::{Pick, Place};
+pub use positions::{SettingAt, positions_of};
 pub use reader::{Problem, Problems};
 
 use claims::Claim;
@@ -47,25 +49,25 @@ use std::path::{Path, PathBuf};
 pub struct Study {
     /// A short name: the file's, without its ending.
     pub name: String,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What it asks.
+    /// The question.
     pub question: String,
-    /// What a newcomer must know to understand the answer.
+    /// The background that a reader needs to understand the answer.
     pub description: String,
-    /// What others found.
+    /// The published figures.
     pub published: Option<Published>,
     /// The kernels that are built to order, by name.
     pub kernels: BTreeMap<String, Recipe>,
     /// The cases, matrices expanded.
     pub cases: Vec<Case>,
-    /// What is judged.
+    /// The claims to judge.
     pub claims: Vec<Claim>,
     /// The pairs of cases that are set side by side in detail.
     pub comparisons: Vec<Comparison>,
     /// The matrices whose axes are judged by what they do.
     pub effects: Vec<Effects>,
-    /// What the command line has each case run with, one after the other: an axis of all cases, which the report
+    /// The values that the command line gives each case, one after the other: an axis of all cases, which the report
     /// sets side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Factor>,
@@ -74,20 +76,20 @@ pub struct Study {
 /// Published figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Published {
-    /// Who, where and when.
+    /// The publication: authors, venue and year.
     pub source: String,
     /// The figures.
     pub figures: Vec<PublishedFigure>,
 }
 
-/// One published figure, set beside ours.
+/// A published figure, shown next to the measured one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PublishedFigure {
-    /// What it is, in words.
+    /// The label.
     pub label: String,
-    /// As it was published.
+    /// The value, as published.
     pub value: String,
-    /// The case of ours that it stands beside, as [`Case::answers_to`] reads it.
+    /// The measured case, as [`Case::answers_to`] reads it.
     pub case: String,
     /// The figure of ours.
     pub figure: String,
@@ -97,12 +99,12 @@ pub struct PublishedFigure {
     pub our_unit: Option<String>,
     /// The case whose figure both are divided by, as it was published and as it is here.
     pub ratio_to: Option<String>,
-    /// What must be said with it; often empty.
+    /// A note to show with it; often empty.
     pub note: String,
 }
 
 impl Published {
-    /// What a figure is divided by: the same figure, published beside the case that it names.
+    /// The figure to divide by: the same figure, published for the case that `ratio_to` names.
     pub fn base_of(&self, figure: &PublishedFigure) -> Option<&PublishedFigure> {
         let base = figure.ratio_to.as_ref()?;
         self.figures.iter().find(|other| other.figure == figure.figure && other.case == *base)
@@ -112,11 +114,11 @@ impl Published {
 /// Two cases that are set side by side: latencies quantile by quantile, profiles function by function.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
-    /// What it shows.
+    /// The title.
     pub title: String,
     /// The case, as [`Case::answers_to`] reads it.
     pub case: String,
-    /// What it is compared with.
+    /// The case to compare with.
     pub with: String,
     /// The kinds of spans whose functions are shown.
     pub spans: Vec<String>,
@@ -125,9 +127,9 @@ pub struct Comparison {
 /// The size of a study's cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// As a case says: what a small machine runs soon.
+    /// The case as defined: the size for a small machine.
     Scaled,
-    /// With what its `full-size` says instead.
+    /// The case with the settings of its `full-size`.
     Full,
 }
 
@@ -138,25 +140,25 @@ pub struct Case {
     pub id: String,
     /// The name in the file.
     pub name: String,
-    /// What it is, for people.
+    /// The title, for people.
     pub title: String,
     /// The matrix labels, joined by `/`; empty without a matrix.
     pub variant: String,
-    /// As [`dyntick_model::Spec`] reads it, or the name of one of the study's own.
+    /// The kernel: a [`dyntick_model::Spec`], or the name of one of the study's own.
     pub kernel: String,
-    /// How the kernel is built, where it is one of the study's own.
+    /// The recipe of the kernel, if it is one of the study's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Recipe>,
     /// The clock.
     pub clock: Clock,
-    /// Number of virtual CPUs.
+    /// The number of virtual CPUs.
     pub cpus: u32,
     /// Memory, bytes.
     pub memory: u64,
     /// Size of its disk, bytes; it has none where that is none. On the wall clock only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<u64>,
-    /// What is added to the kernel command line.
+    /// The parameters that are added to the kernel command line.
     pub append: CommandLine,
     /// Settings by sysctl name.
     pub sysctl: BTreeMap<String, String>,
@@ -171,7 +173,7 @@ pub struct Case {
     pub settle_limit_ns: u64,
     /// Length of the window, ns.
     pub measure_ns: u64,
-    /// Whether every executed block is recorded, in the window and while the script runs.
+    /// True if every executed block is recorded, in the window and while the script runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profile: bool,
     /// Functions of the kernel whose calls are listed one by one, where it is recorded.
@@ -179,9 +181,9 @@ pub struct Case {
     pub calls: Vec<String>,
     /// The CPUs that the study is about.
     pub measured_cpus: CpuList,
-    /// How often it is run (wall clock only).
+    /// The number of runs (wall clock only).
     pub repeat: u32,
-    /// How many further runs it has, each with an irrelevant change (virtual clock only).
+    /// The number of further runs, each with an irrelevant change (virtual clock only).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub perturb: u32,
     /// Wall time after which the guest counts as hung, ns.
@@ -212,7 +214,7 @@ pub struct Case {
     /// The idle governor; the kernel's own choice where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// What runs during the window.
+    /// The tasks that run during the window.
     pub tasks: Vec<Task>,
     /// The fixed piece of work, timed after the window.
     pub script: Option<Script>,
@@ -228,10 +230,13 @@ impl Case {
     /// Files of the study that a case may bring into its guest.
     pub const MOST_FILES: usize = 16;
 
+    /// The largest number of repetitions of a case.
+    pub const MOST_REPEATED: u32 = 10_000;
+
     /// Perturbed runs that a case may have.
     pub const MOST_PERTURBED: u32 = 100;
 
-    /// What bounds the words of its guest.
+    /// The limits of the guest's output.
     pub fn guest(&self) -> Guest<'_> {
         Guest { cpus: self.cpus, tasks: self.tasks.len(), read: &self.read }
     }
@@ -288,12 +293,12 @@ impl Case {
         }
     }
 
-    /// How many runs it has: repetitions, and on the virtual clock perturbed ones after the first.
+    /// The number of runs: repetitions, and on the virtual clock perturbed ones after the first.
     pub fn runs(&self) -> u32 {
         self.repeat.saturating_add(self.perturb)
     }
 
-    /// Whether a figure that is counted from the trace can be known of this CPU.
+    /// Returns true if figures that are counted from the trace can be known for this CPU.
     pub fn traces(&self, cpu: u32) -> bool {
         self.trace_cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu))
     }
@@ -308,16 +313,16 @@ impl Case {
         self.variant.split('/').filter(|label| !label.is_empty())
     }
 
-    /// Whether a claim or a published figure that names this case means it: `NAME` means all its
-    /// variants, `NAME/LABEL` those of that label, `NAME/*` all.
+    /// Returns true if a reference, e.g. of a claim, means this case: `NAME` means all its variants, `NAME/LABEL`
+    /// those of that label, `NAME/*` all.
     pub fn answers_to(&self, reference: &str) -> bool {
         let mut parts = reference.split('/');
         parts.next() == Some(&self.name)
             && parts.all(|part| part == "*" || self.labels().any(|label| label == part))
     }
 
-    /// Whether `other` has no label that this one lacks. A case without an axis stands beside
-    /// each value of that axis.
+    /// Returns true if `other` has no label that this case lacks. A case without an axis covers each value of that
+    /// axis.
     pub fn covers(&self, other: &Case) -> bool {
         other.labels().all(|label| self.labels().any(|own| own == label))
     }
@@ -327,15 +332,15 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Why a study could not be read.
+/// The reason for which a study cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// No such name.
     #[error("no study '{name}' comes with dyntick; {hint}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What may have been meant.
+        /// A similar name.
         hint: String,
     },
     /// The file itself.
@@ -344,12 +349,21 @@ pub enum StudyError {
     /// The working directory, which a relative path begins at.
     #[error("there is no path to {0}: {1}")]
     Path(PathBuf, std::io::Error),
-    /// What stands in it.
+    /// The contents of the file.
     #[error(transparent)]
     Problems(#[from] Problems),
 }
 
-/// What is wrong in a study or in a machine's file, if that is what this error is about.
+/// A case that a study does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("the study has no case '{name}'; it has {}", known.join(", "))]
+pub struct NoSuchCase {
+    name: String,
+    /// The ids of all cases.
+    known: Vec<String>,
+}
+
+/// The problems in a study or machine file, if this error is about them.
 pub fn problems<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Problems> {
     match (error.downcast_ref(), error.downcast_ref()) {
         (Some(StudyError::Problems(problems)), _) => Some(problems),
@@ -397,6 +411,21 @@ impl Study {
     /// The cases that a reference means, as [`Case::answers_to`] reads it.
     pub fn select(&self, reference: &str) -> impl Iterator<Item = &Case> {
         self.cases.iter().filter(move |case| case.answers_to(reference))
+    }
+
+    /// Removes all cases but those that were named on the command line.
+    ///
+    /// # Errors
+    /// A name or id that no case has.
+    pub fn keep_named(&mut self, given: &Given) -> Result<(), NoSuchCase> {
+        for name in given.named() {
+            if !self.cases.iter().any(|case| *name == case.name || *name == case.id) {
+                let known = self.cases.iter().map(|case| case.id.clone()).collect();
+                return Err(NoSuchCase { name: name.clone(), known });
+            }
+        }
+        self.cases.retain(|case| given.concerns(case));
+        Ok(())
     }
 
     /// The case of this id.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What no guest could do, whatever its kernel, reported with its place in the file.
+//! The checks that do not depend on the kernel, reported with the place in the file.
 
 use super::case::CaseReader;
 use super::disk;
@@ -28,13 +28,19 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     exits(reader, case);
     times(reader, case);
     memory(reader, case);
-    disk::problems(case).into_iter().for_each(|problem| note(reader, "disk", problem));
+    for problem in disk::problems(case) {
+        note(reader, "disk", problem);
+    }
     files(reader, case);
     if case.repeat > 1 && case.clock == Clock::Virtual {
         note(reader, "repeat", "repeat: virtual time repeats to the bit; repeat on clock = \"wall\"");
     }
     if case.perturb > 0 && case.clock != Clock::Virtual {
-        note(reader, "perturb", "perturb: runs on the wall clock differ anyway; use repeat");
+        note(
+            reader,
+            "perturb",
+            "perturb: runs on the wall clock differ anyway; use repeat, with perturb = 0",
+        );
     }
     if case.profile && case.clock != Clock::Virtual {
         note(reader, "profile", PROFILE_ON_WALL);
@@ -67,7 +73,7 @@ fn calls(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     }
 }
 
-/// Notes a problem where the key stands, or at the case where it does not.
+/// Notes a problem at the key's place, or at the case if the key is not there.
 fn note(reader: &CaseReader<'_, '_, '_>, key: &str, message: impl Into<String>) {
     let own = if key == "name" { reader.section.get(key) } else { reader.get(key) };
     reader.source().problem(own.map_or(reader.section.at, |value| value.span().start), message);
@@ -92,7 +98,7 @@ fn name(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     }
 }
 
-/// Whether a text is one line, as the names and labels of every case are that was read from a study.
+/// Returns true if a text is one line, as the names and labels of all cases of a study are.
 pub fn is_id(text: &str) -> bool {
     !text.is_empty() && clean_line(text) == text
 }
@@ -203,7 +209,7 @@ fn files(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     }
 }
 
-/// Whether this is of the form `system:name`.
+/// Returns true if this is of the form `system:name`.
 pub fn is_event(event: &str) -> bool {
     let word = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

@@ -27,7 +27,7 @@ struct Choice<'v, 't> {
 struct Axis<'v, 't> {
     key: &'v str,
     at: usize,
-    /// Whether the command line gave it.
+    /// True if the axis comes from the command line.
     is_of_flags: bool,
     choices: Vec<Choice<'v, 't>>,
 }
@@ -37,13 +37,13 @@ struct Axis<'v, 't> {
 pub struct Cell<'v, 't> {
     /// The labels of its choices, joined by `/`.
     pub variant: String,
-    /// What its choices set.
+    /// The settings of its choices.
     pub settings: Settings<'v, 't>,
-    /// What those choices set that the command line gave.
+    /// The settings of those choices that come from the command line.
     pub of_flags: Settings<'v, 't>,
 }
 
-/// What makes the variants of a case.
+/// The axes of a case.
 pub struct Matrices<'a, 's, 'v, 't> {
     /// The study's.
     pub shared: Option<Section<'s, 'v, 't>>,
@@ -51,7 +51,7 @@ pub struct Matrices<'a, 's, 'v, 't> {
     pub own: Option<Section<'s, 'v, 't>>,
     /// The command line's.
     pub flags: Option<Section<'s, 'v, 't>>,
-    /// Whether the command line sets this key, so that no axis of the study does.
+    /// Returns true if the command line sets this key, so that no axis of the study does.
     pub replaced: &'a dyn Fn(&str) -> bool,
 }
 
@@ -139,7 +139,7 @@ impl<'v, 't> Cell<'v, 't> {
     }
 }
 
-/// Claims find their cases by label, so a label must tell its axis.
+/// Refuses a label of two axes: claims find their cases by label.
 fn refuse_ambiguous_labels(source: &Source<'_>, axes: &[Axis<'_, '_>]) {
     let mut seen = HashSet::new();
     for axis in axes {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the text of a study file to a [`Study`].
+//! The parser of study files: from text to a [`Study`].
 
 use super::case::CaseReader;
 use super::given::{self, Given};
@@ -163,9 +163,11 @@ fn cases(
                 let set = set.map(|section| section.table);
                 let reader = CaseReader { section, cell: &cell, defaults, full_size, set, machine, recipes };
                 let case = reader.case();
-                limits::refuse_nonsense(&reader, &case);
-                if !given.allows_any_parameter() {
-                    limits::refuse_misspelt(&reader, &case);
+                if given.concerns(&case) {
+                    limits::refuse_nonsense(&reader, &case);
+                    if !given.allows_any_parameter() {
+                        limits::refuse_misspelt(&reader, &case);
+                    }
                 }
                 case
             };
@@ -181,7 +183,7 @@ fn cases(
     (cases, matrices)
 }
 
-/// Whether so many cases of a study of so many bytes may be read: each may hold all the words of [defaults].
+/// Returns true if a study of this size may have this number of cases: each may hold all the text of [defaults].
 fn fits(bytes: usize, cases: usize) -> bool {
     /// A study of 30 KB with as many cases as one may have.
     const MOST_BYTES: usize = 32 << 20;
@@ -191,13 +193,14 @@ fn fits(bytes: usize, cases: usize) -> bool {
 /// Two cases may not share an id, nor the folder name that is made of it.
 fn refuse_duplicate(section: &Section<'_, '_, '_>, case: &Case, places: &mut HashMap<String, String>) {
     if let Some(other) = places.insert(case.slug(), case.id.clone()) {
-        let message = match other == case.id {
-            true => format!("two cases are called '{}': give one another name or label", case.id),
-            false => format!(
+        let message = if other == case.id {
+            format!("two cases are called '{}': give one another name or label", case.id)
+        } else {
+            format!(
                 "'{other}' and '{}' would share the folder '{}': give one another name",
                 case.id,
                 case.slug()
-            ),
+            )
         };
         section.source.problem(section.get("name").map_or(section.at, |name| name.span().start), message);
     }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where a figure is found.
+/// The place of a figure in a program's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
@@ -23,19 +23,19 @@ pub enum Place {
 /// A figure of a case's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pick {
-    /// Where it is.
+    /// The place.
     pub place: Place,
-    /// Its unit; empty for a count.
+    /// The unit; empty for a count.
     pub unit: String,
-    /// Which direction is better.
+    /// The direction that is better.
     pub better: Better,
 }
 
 impl Pick {
-    /// What picks it.
+    /// The picker of the figure.
     ///
     /// # Errors
-    /// Where the pattern or path is none.
+    /// A malformed pattern or path.
     pub fn picker(&self) -> Result<Picker, PickError> {
         match &self.place {
             Place::Pattern(pattern) => Picker::pattern(pattern),

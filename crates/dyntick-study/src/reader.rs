@@ -26,15 +26,15 @@ use toml::de::{DeTable, DeValue};
 pub struct Source<'a> {
     path: &'a Path,
     text: &'a str,
-    /// The flags by which the last lines came, a flag or none for each; empty where all stand in a file.
+    /// The flags of the last lines, one or `None` for each; empty if all lines are from a file.
     flags: Vec<Option<String>>,
-    /// What is wrong so far.
+    /// The problems so far.
     noted: RefCell<Noted>,
-    /// How many bytes of other files were read for it.
+    /// The size of the other files that were read for it, bytes.
     brought: Cell<usize>,
 }
 
-/// What the cases of a study bring into their guests together, bytes; each keeps its own copy.
+/// The limit of the files that the cases of a study bring into their guests together, bytes; each keeps its own copy.
 const MOST_BROUGHT: usize = 8 << 20;
 
 /// A list of tables, as of cases, claims and published figures, has no more: each of them is asked of each run.
@@ -71,10 +71,7 @@ pub fn read_lines<T>(
     plain::check(&source, root.get_ref());
     let described = read(Section { source: &source, name, at: 0, table: root.get_ref() });
     let is_right = source.noted.borrow().is_empty();
-    match is_right {
-        true => Ok(described),
-        false => Err(source.problems(root.get_ref())),
-    }
+    if is_right { Ok(described) } else { Err(source.problems(root.get_ref())) }
 }
 
 /// A value with its place.
@@ -86,12 +83,12 @@ impl<'a> Source<'a> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// How long the file's text is, bytes.
+    /// The size of the file's text, bytes.
     pub fn size(&self) -> usize {
         self.text.len()
     }
 
-    /// Whether there is room for so many bytes of another file.
+    /// Counts the bytes of another file; returns false if they exceed the limit.
     pub fn bring(&self, bytes: usize) -> bool {
         self.brought.set(self.brought.get().saturating_add(bytes));
         self.brought.get() <= MOST_BROUGHT
@@ -102,7 +99,7 @@ impl<'a> Source<'a> {
         self.noted.borrow_mut().add(at.min(self.text.len()), None, &message.into());
     }
 
-    /// All that was wrong.
+    /// All problems.
     fn problems(&self, root: &DeTable<'_>) -> Problems {
         self.noted.borrow().problems(self.path, self.text, &self.flags, root)
     }
@@ -122,7 +119,7 @@ impl<'a> Source<'a> {
         self.expect(key, value, "a string in quotes or a number", text)
     }
 
-    /// The value as a whole number in this range.
+    /// The value as an integer in this range.
     pub fn number(&self, key: &str, value: &Value<'_>, range: RangeInclusive<u32>) -> Option<u32> {
         let number = self.expect(key, value, "an integer", integer(value))?;
         let fitting = u32::try_from(number).ok().filter(|number| range.contains(number));
@@ -199,11 +196,11 @@ impl<'a> Source<'a> {
 pub struct Section<'s, 'v, 't> {
     /// The file.
     pub source: &'s Source<'s>,
-    /// What to call it in messages, as `[[case]]`.
+    /// The name in messages, e.g. `[[case]]`.
     pub name: &'static str,
-    /// Where it begins, byte.
+    /// The beginning, as a byte offset.
     pub at: usize,
-    /// What stands in it.
+    /// The keys and values.
     pub table: &'v DeTable<'t>,
 }
 
@@ -275,7 +272,7 @@ pub fn sections<'s, 'v, 't>(
     list.into_iter().filter_map(|item| Section::of(source, name, key, item)).collect()
 }
 
-/// A whole number, whatever its base.
+/// An integer in any base.
 pub fn integer(value: &Value<'_>) -> Option<i64> {
     let number = value.get_ref().as_integer()?;
     i64::from_str_radix(number.as_str(), number.radix()).ok()

@@ -43,7 +43,7 @@ pub fn find_given(name: &Path, size: Size, given: &Given) -> Result<(Study, usiz
     }
 }
 
-/// Whether this is the path of a study and not the name of one that comes with dyntick.
+/// Returns true if this is the path of a study and not the name of one that comes with dyntick.
 pub fn is_path(name: &Path) -> bool {
     let is_name = |text: &str| !text.contains('/') && !text.ends_with(".toml");
     !name.to_str().is_some_and(is_name) || name.is_file()
@@ -80,13 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_is_told_with_the_nearest() {
-        let told = |name: &str| find(Path::new(name), Size::Scaled).unwrap_err().to_string();
+    fn unknown_name_is_reported_with_the_nearest() {
+        let message = |name: &str| find(Path::new(name), Size::Scaled).unwrap_err().to_string();
         assert_eq!(
-            told("adaptive-tick"),
+            message("adaptive-tick"),
             "no study 'adaptive-tick' comes with dyntick; did you mean 'adaptive-ticks'?"
         );
-        assert!(told("x").contains("there are adaptive-ticks, context-tracking, "));
-        assert!(told("adaptive-ticks.toml").starts_with("the study: "), "a path is never a name");
+        assert!(message("x").contains("there are adaptive-ticks, context-tracking, "));
+        assert!(message("adaptive-ticks.toml").starts_with("the study: "), "a path is never a name");
     }
 }

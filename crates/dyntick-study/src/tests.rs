@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whole study files: the ones that come with dyntick, wrong ones, and any text at all.
+//! Complete study files: the shipped ones, wrong ones, and arbitrary text.
 
 mod given;
 
@@ -44,7 +44,7 @@ fn figures_of_idle_states_need_a_machine() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_with_its_place() {
+fn all_mistakes_are_reported_with_their_places() {
     let text = r#"title = "Wrong"
 questoin = "?"
 
@@ -116,7 +116,7 @@ kernel = ["full", "debian:6.12"]
 }
 
 #[test]
-fn a_kernel_that_cannot_be_built_is_told_with_its_place() {
+fn kernel_that_cannot_be_built_is_reported_with_its_place() {
     let text = r#"title = "t"
 question = "q"
 [kernels.full]
@@ -134,7 +134,7 @@ kernel = "ful"
 }
 
 #[test]
-fn syntax_errors_are_told_together() {
+fn syntax_errors_are_reported_together() {
     insta::assert_snapshot!(problems("title = \nquestion = 'q'\n[[case]\nname = 'ä' x\n"), @r"
     studies/x.toml:1:9: string values must be quoted, expected literal string
     studies/x.toml:3:8: unclosed array table, expected `]`
@@ -142,7 +142,7 @@ fn syntax_errors_are_told_together() {
     ");
 }
 
-/// With their lines, as `lab run` prints them: every one begins with its place.
+/// Prints problems with their lines, as `lab run` does: every one begins with its position.
 #[test]
 fn mistakes_are_shown_in_their_lines() {
     let text = "title = \"Wrong\"\nquestion = '?'\n[defaults]\nkernel = \"debian-6.12\"\nsettle = \"2 parsecs\"\n\
@@ -199,20 +199,20 @@ fn files_that_a_case_reads() {
     let study = parse::study(Path::new("x.toml"), &right, Size::Scaled)
         .unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(study.cases[0].read, ["/proc/softirqs"]);
-    let told = |text: &str, word: &str| {
+    let answer = |text: &str, word: &str| {
         let message = problems(&format!("{head}{text}"));
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(word), "{message}");
     };
-    told("read=['softirqs']\n", "'softirqs' is not a file of the kernel");
-    told("read=['/proc/../etc/passwd']\n", "not a file of the kernel");
-    told("read=['/proc/']\n", "not a file of the kernel");
-    told("read=['/sys/kernel/tracing/trace_pipe']\n", "never ends");
-    told("read=['/proc/vmstat','/sys/devices/system/node/node0/vmstat']\n", "the same file name");
-    told(&claim("file:softirqs:RCU", ""), "the case 'a' reads no file named 'softirqs'");
-    told("trace-cpus='0'\n", "trace-cpus leaves out CPU 1, which is measured");
-    told("trace-cpus='1-2'\n", "has CPU 2");
-    told(&format!("trace-cpus='1'\n{}", claim("softirq:RCU", ",cpu=0")), "records none of CPU 0");
+    answer("read=['softirqs']\n", "'softirqs' is not a file of the kernel");
+    answer("read=['/proc/../etc/passwd']\n", "not a file of the kernel");
+    answer("read=['/proc/']\n", "not a file of the kernel");
+    answer("read=['/sys/kernel/tracing/trace_pipe']\n", "never ends");
+    answer("read=['/proc/vmstat','/sys/devices/system/node/node0/vmstat']\n", "the same file name");
+    answer(&claim("file:softirqs:RCU", ""), "the case 'a' reads no file named 'softirqs'");
+    answer("trace-cpus='0'\n", "trace-cpus leaves out CPU 1, which is measured");
+    answer("trace-cpus='1-2'\n", "has CPU 2");
+    answer(&format!("trace-cpus='1'\n{}", claim("softirq:RCU", ",cpu=0")), "records none of CPU 0");
     let counted = format!("{head}trace-cpus='1'\n{}", claim("interrupts:LOC", ",cpu=0"));
     assert!(
         parse::study(Path::new("x.toml"), &counted, Size::Scaled).is_ok(),
@@ -222,25 +222,25 @@ fn files_that_a_case_reads() {
 
 #[test]
 fn ambiguous_names_are_refused() {
-    let told = |text: &str, word: &str| {
+    let answer = |text: &str, word: &str| {
         let message = problems(&format!("title='t'\nquestion='q'\n[defaults]\nkernel='host'\n{text}"));
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(word), "{message}");
     };
-    told("[[case]]\nname='a'\n[[case]]\nname='a'\n", "two cases are called 'a'");
-    told(
+    answer("[[case]]\nname='a'\n[[case]]\nname='a'\n", "two cases are called 'a'");
+    answer(
         "[matrix]\nclock=[{label='b:c',value='wall'}, {label='b c',value='virtual'}]\n[[case]]\nname='a'",
         "share the folder",
     );
-    told(
+    answer(
         "[[case]]\nname='a'\n[case.matrix]\ncpus=[2,3]\nrepeat=[{label='3',value=1}]",
         "the label '3' occurs twice",
     );
-    told("[[case]]\nname='a'\n[case.matrix]\nkernel=[{label='x/y',value='host'}]", "cannot be a label");
+    answer("[[case]]\nname='a'\n[case.matrix]\nkernel=[{label='x/y',value='host'}]", "cannot be a label");
     for character in ["\\u001b", "\\n", "\\t", "\\u009b", "\\u202e"] {
         let label = format!("label=\"x{character}y\"");
         let text = format!("[[case]]\nname='a'\n[case.matrix]\nkernel=[{{{label},value='host'}}]");
-        told(&text, "another control character");
+        answer(&text, "another control character");
     }
 }
 
@@ -277,13 +277,13 @@ fn a_list_of_thousands_of_tables_is_refused() {
         let claim = "[[claim]]\ntext='c'\n".repeat(claims);
         problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claim}"))
     };
-    let told = "claim: 1001 tables, and a list has at most 1000";
-    assert!(study(1001).contains(told), "{}", study(1001));
-    assert!(!study(1000).contains(told));
+    let answer = "claim: 1001 tables, and a list has at most 1000";
+    assert!(study(1001).contains(answer), "{}", study(1001));
+    assert!(!study(1000).contains(answer));
 }
 
 #[test]
-fn the_first_hundred_problems_are_told_and_the_rest_counted() {
+fn first_hundred_problems_are_reported_and_the_rest_counted() {
     let claims = "[[claim]]\ntext='c'\n".repeat(5000);
     let message = problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{claims}"));
     assert_eq!(message.lines().count(), 101, "{message}");
@@ -343,8 +343,8 @@ fn published_figures_are_divided_by_one_of_them() {
         problems(&text("c")),
         "studies/x.toml:15:99: ratio-to: no figure 'ticks' is published for 'c'"
     );
-    let told = problems(&text("d"));
-    assert!(told.contains("ratio-to: there is no case 'd'") && told.lines().count() == 1, "{told}");
+    let answer = problems(&text("d"));
+    assert!(answer.contains("ratio-to: there is no case 'd'") && answer.lines().count() == 1, "{answer}");
 }
 
 #[test]
@@ -382,7 +382,7 @@ fn a_disk_is_of_a_size_and_of_the_wall_clock() {
         "[defaults]\nkernel = 'debian:6.12'\nclock = 'wall'\n[[case]]\nname = 'a'\ndisk = '256M'\n[[case]]\nname = 'b'",
     );
     assert_eq!(right.iter().map(|case| case.disk).collect::<Vec<_>>(), [Some(256 << 20), None]);
-    let told = |keys: &str| problems(&format!("{head}[[case]]\nname = 'a'\n{keys}\n"));
+    let answer = |keys: &str| problems(&format!("{head}[[case]]\nname = 'a'\n{keys}\n"));
     insta::assert_snapshot!(
         [
             "disk = '8M'",
@@ -393,7 +393,7 @@ fn a_disk_is_of_a_size_and_of_the_wall_clock() {
             "disk = '1G'\nclock = 'virtual'",
             "disk = '1G'\nappend = 'pci=off'",
         ]
-        .map(told)
+        .map(answer)
         .join("\n")
     );
 }
@@ -405,7 +405,7 @@ fn the_book_documents_every_key() {
     assert_eq!(lacking, [] as [&str; 0]);
 }
 
-/// The blocks of the chapter that begin with a title are whole studies.
+/// Each block of the chapter that begins with a title is a complete study.
 #[test]
 fn the_examples_of_the_book_are_studies() {
     let chapters = [CHAPTER, include_str!("../../../docs/src/first-study.md")].concat();
@@ -488,27 +488,27 @@ fn effects_are_of_a_matrix_and_of_figures_that_there_are() {
         effects.axes.iter().map(|axis| (axis.name.as_str(), axis.levels.len())).collect();
     assert_eq!(axes, [("hz", 2), ("cpus", 3), ("memory", 1)]);
     assert_eq!(effects.figures, ["ticks_per_s", "softirq:RCU"]);
-    let told = |effects: &str, place: &str, words: &str| {
+    let answer = |effects: &str, place: &str, words: &str| {
         let message = problems(&format!("{head}[[effects]]\n{effects}\n"));
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.starts_with(&format!("studies/x.toml:{place}: ")), "{message}");
         assert!(message.contains(words), "{message}");
     };
-    told("case='plain'\nfigures=['ticks']", "14:6", "'plain' has no matrix with two values");
-    told("case='idel'\nfigures=['ticks']", "14:6", "there is no case 'idel'; did you mean 'idle'?");
-    told("case='idle/a'\nfigures=['ticks']", "14:6", "write 'idle', which means all of its matrix");
-    told(
+    answer("case='plain'\nfigures=['ticks']", "14:6", "'plain' has no matrix with two values");
+    answer("case='idel'\nfigures=['ticks']", "14:6", "there is no case 'idel'; did you mean 'idle'?");
+    answer("case='idle/a'\nfigures=['ticks']", "14:6", "write 'idle', which means all of its matrix");
+    answer(
         "case='idle'\nfigures=['ticks','tiks']",
         "15:18",
         "there is no figure 'tiks'; did you mean 'ticks'?",
     );
-    told("case='idle'\nfigures=['power:total']", "15:10", "the case 'idle/a/2/1G' has no machine");
-    told("case='idle'\nfigures=['script_s']", "15:10", "needs a script");
-    told("case='idle'\nfigures=[]", "15:9", "at least one");
-    told("case='idle'", "13:1", "[[effects]] has no 'figures'");
-    told("case='idle'\nfigure=['ticks']\nfigures=['ticks']", "15:1", "did you mean 'figures'?");
+    answer("case='idle'\nfigures=['power:total']", "15:10", "the case 'idle/a/2/1G' has no machine");
+    answer("case='idle'\nfigures=['script_s']", "15:10", "needs a script");
+    answer("case='idle'\nfigures=[]", "15:9", "at least one");
+    answer("case='idle'", "13:1", "[[effects]] has no 'figures'");
+    answer("case='idle'\nfigure=['ticks']\nfigures=['ticks']", "15:1", "did you mean 'figures'?");
     let many = "'ticks',".repeat(17);
-    told(&format!("case='idle'\nfigures=[{many}]"), "15:9", "at most 16");
+    answer(&format!("case='idle'\nfigures=[{many}]"), "15:9", "at most 16");
     let both = "[case.matrix]\nclock=['wall','virtual']\n[[effects]]\ncase='plain'\nfigures=['ticks']\n";
     assert!(problems(&format!("{head}{both}")).contains("'plain' is run on both clocks"));
     let twice = "[[case]]\nname='idle'\n[[effects]]\ncase='idle'\nfigures=['ticks']\n";
@@ -522,12 +522,12 @@ fn perturbed_runs_are_of_virtual_time() {
     let head = "[defaults]\nkernel='host'\nperturb=3\n";
     let cases = cases(&format!("{head}[[case]]\nname='a'\n[[case]]\nname='b'\nperturb=0\n"));
     assert_eq!(cases.iter().map(|case| (case.perturb, case.runs())).collect::<Vec<_>>(), [(3, 4), (0, 1)]);
-    let told = |text: &str, words: &str| {
+    let answer = |text: &str, words: &str| {
         let message =
             problems(&format!("title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n{text}\n"));
         assert!(message.lines().count() == 1 && message.contains(words), "{message}");
     };
-    told("perturb=2\nclock='wall'", "x.toml:6:9: perturb: runs on the wall clock differ anyway");
-    told("perturb=101", "perturb: 101 is not from 0 to 100");
-    told("perturb='2'", "'perturb' must be an integer");
+    answer("perturb=2\nclock='wall'", "x.toml:6:9: perturb: runs on the wall clock differ anyway");
+    answer("perturb=101", "perturb: 101 is not from 0 to 100");
+    answer("perturb='2'", "'perturb' must be an integer");
 }

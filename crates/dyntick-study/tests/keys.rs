@@ -56,8 +56,8 @@ fn what_comes_with_dyntick_is_as_the_schemas_say() {
             std::fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path()).collect();
         assert!(files.len() > 5, "{folder}");
         for path in files {
-            let told = wrong(&std::fs::read_to_string(&path).unwrap(), &schema);
-            assert_eq!(told, None, "{}", path.display());
+            let message = wrong(&std::fs::read_to_string(&path).unwrap(), &schema);
+            assert_eq!(message, None, "{}", path.display());
         }
     }
 }
@@ -89,12 +89,12 @@ fn examples_of_the_book_are_as_the_schemas_say() {
         for block in text.split("```toml\n").skip(1).filter_map(|rest| rest.split("\n```").next()) {
             let is_whole = block.starts_with("title") && !block.contains("cores");
             let block = within_a_case(block);
-            let told: Vec<String> = match is_whole {
+            let message: Vec<String> = match is_whole {
                 true => wrong(&block, &study_schema()).into_iter().collect(),
                 false => parts.iter().map_while(|schema| wrong(&block, schema)).collect(),
             };
-            let is_right = if is_whole { told.is_empty() } else { told.len() < parts.len() };
-            assert!(is_right, "{}: {block}\n{}", page.display(), told.join("\n"));
+            let is_right = if is_whole { message.is_empty() } else { message.len() < parts.len() };
+            assert!(is_right, "{}: {block}\n{}", page.display(), message.join("\n"));
             count += 1;
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a module is compiled against, where the kernel was not built here.
+//! The headers that a module is compiled against if the kernel was not built here.
 
 use super::{EmulatorError, libraries};
 use dyntick_kernels::apt::{Apt, AptError, Package};
@@ -9,7 +9,7 @@ use dyntick_model::KernelConfig;
 use dyntick_system::read_regular;
 use std::path::{Path, PathBuf};
 
-/// Where unpacked headers are in the cache, each in a folder RELEASE_VERSION.
+/// The folder of the cache for unpacked headers, each in a folder RELEASE_VERSION.
 const FOLDER: &str = "headers";
 
 /// A folder that kbuild can compile a module in.
@@ -25,7 +25,7 @@ impl Headers {
     /// The compiler that the kernel was compiled with, as `gcc-12`.
     pub fn compiler(&self) -> String {
         const LONGEST: u64 = 1 << 20;
-        // Of whoever built the kernel: a FIFO would be waited for.
+        // The file belongs to the user who built the kernel: a FIFO would block.
         let bytes = read_regular(&self.folder.join(".config"), LONGEST).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let config = KernelConfig::parse(&text);
@@ -37,8 +37,8 @@ impl Headers {
 }
 
 impl Headers {
-    /// Whether the Makefile in the folder says where the kernel's own part is, as Debian's from 7.x on: by the path at
-    /// which it would be installed.
+    /// Returns true if the Makefile in the folder names the kernel's own part by the path at which it would be
+    /// installed, as Debian's does from 7.x on.
     pub fn names_output(&self) -> bool {
         const LONGEST: u64 = 1 << 16;
         let own = read_regular(&self.folder.join("Makefile"), LONGEST).unwrap_or_default();
@@ -115,13 +115,13 @@ fn packages_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The headers that are installed for a kernel's release, as a distribution installs them, with the folders
-/// that they are in; none where there are none. `make modules_install` leaves links to the tree of whoever
-/// built the kernel, whose Makefile runs anything.
+/// The installed headers for a kernel's release, with the folders that they are in; `None` if there are none. `make
+/// modules_install` leaves links to the source tree of the user who built the kernel, and its Makefile may run
+/// anything.
 pub fn of_host(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
     let release = kernel.release.to_string();
     let place = Path::new("/lib/modules").join(&release);
-    // An image tells its release by itself; this one becomes the name of a folder.
+    // The release comes from the image; it becomes the name of a folder.
     if release.contains('/') || !place.join("build/Makefile").is_file() {
         return None;
     }

@@ -7,10 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What those programs are linked with.
+/// The packages of the libraries that those programs are linked with.
 const LIBRARIES: [&str; 4] = ["libc6", "libelf1t64", "zlib1g", "libzstd1"];
 
-/// Where they are unpacked, beside the headers.
+/// The folder for unpacked libraries, next to the headers.
 const FOLDER: &str = "libraries";
 
 /// The programs that are more than a wrapper, below the folder of kbuild.
@@ -45,7 +45,7 @@ pub fn provide(headers: &Path, apt: &Apt, progress: &dyn Fn(&str)) -> Result<(),
     Ok(())
 }
 
-/// Those that are there.
+/// The programs that exist.
 fn programs(headers: &Path) -> Vec<PathBuf> {
     let folders = std::fs::read_dir(headers.join("usr/lib")).into_iter().flatten().flatten();
     let kbuild = folders.map(|entry| entry.path());
@@ -53,7 +53,7 @@ fn programs(headers: &Path) -> Vec<PathBuf> {
     all.filter(|program| program.is_file()).collect()
 }
 
-/// Whether this machine's C library is too old for a program.
+/// Returns true if this machine's C library is too old for a program.
 fn lacks_library(program: &Path) -> bool {
     let output = Command::new(program).env_clear().env("LC_ALL", "C").output();
     output.is_ok_and(|output| String::from_utf8_lossy(&output.stderr).contains("version `GLIBC_"))
@@ -71,9 +71,9 @@ fn wrap(program: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A loader that says what it is asked to run stands for that of the suite.
+    /// A loader that prints the name of the program replaces that of the suite.
     #[test]
-    fn a_program_is_run_by_the_loader_beside_it_wherever_the_folder_is() {
+    fn program_is_run_by_the_loader_next_to_it() {
         let folder = tempfile::tempdir().unwrap();
         let (before, after) = (folder.path().join("new"), folder.path().join("whole"));
         let libraries = before.join("libraries/usr/lib/x86_64-linux-gnu");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The C-state emulator: a kernel module that comes with dyntick as source, is compiled for the
-//! kernel of a case, and is told a machine's idle states when it is loaded.
-//! The book's chapter "Machines" says how it works and where it differs from hardware.
+//! The C-state emulator: a kernel module that comes with dyntick as source. It is compiled for the kernel of a case,
+//! and takes a machine's idle states as parameters. The book's chapter "Machines" says how it works and where it
+//! differs from hardware.
 
 mod headers;
 mod libraries;
@@ -27,7 +27,7 @@ use std::process::Command;
 /// The module's name, which is also its driver's.
 pub const NAME: &str = "cstate_emulator";
 
-/// Where the module tells what it knows, in the guest.
+/// The folder of the module's files in the guest.
 pub const FOLDER: &str = "/sys/kernel/debug/cstate_emulator";
 
 static SOURCE: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../kernel/cstate-emulator");
@@ -36,17 +36,17 @@ static SOURCE: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../kernel/cst
 const MODULES: &str = "modules";
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why there is no module for a kernel.
+/// The reason for which there is no module for a kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
-    /// Nothing to compile against.
+    /// There are no headers to compile against.
     #[error(
         "the idle-state emulator cannot be compiled for {kernel}: {why}; choose a packaged kernel such as debian:6.12, or one of [kernels]"
     )]
     NoHeaders {
         /// The kernel.
         kernel: String,
-        /// Why, in words.
+        /// The reason.
         why: String,
     },
     /// apt.
@@ -90,8 +90,8 @@ fn file_name() -> String {
     format!("{NAME}.ko")
 }
 
-/// The cache's entry: the module's source, the kernel, and by whose Makefile it is compiled. The last
-/// is not the kernel's image: a stranger's tree may come with an image of Debian's.
+/// The entry of the cache: the module's source, the kernel, and the tree whose Makefile compiles it. The kernel's image
+/// alone would not do: an untrusted tree may come with Debian's image.
 fn entry(kernel: &Kernel) -> String {
     let mut hash = Sha256::new();
     for file in SOURCE.files() {
@@ -145,14 +145,14 @@ fn compile(
     }
 }
 
-/// Where the programs are that a sandbox has.
+/// The search path for programs in a sandbox.
 const IN_USR: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The compiler where that of a kernel is not installed, as of Debian's newest kernels.
 const COMPILER: &str = "gcc";
 
-/// What a configuration asks for that an older compiler, or an older pahole, does not have, and that the emulator does
-/// not need: `-fmin-function-alignment` (gcc 14), in whose place `-falign-functions` is used, and type information.
+/// The options of a configuration that an older compiler or pahole does not have, and that the emulator does not need:
+/// `-fmin-function-alignment` (gcc 14), which `-falign-functions` replaces, and type information.
 const WITHOUT: [&str; 2] = ["CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT=", "CONFIG_DEBUG_INFO_BTF_MODULES="];
 
 /// make against a kernel's headers, with the compiler that the kernel was compiled with: the flags in its
@@ -192,7 +192,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn a_strangers_tree_with_the_same_image_has_a_module_of_its_own() {
+    fn untrusted_tree_with_the_same_image_has_its_own_module() {
         let package = ("linux-image-6.12".to_owned(), "6.12.1-1".to_owned());
         let kernel = Kernel {
             spec: "debian:6.12".into(),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_source_comes_with_the_binary() {
+    fn complete_source_comes_with_the_binary() {
         let kbuild = SOURCE.get_file("Kbuild").and_then(|file| file.contents_utf8()).unwrap();
         let objects = kbuild.split_whitespace().filter_map(|word| word.strip_suffix(".o"));
         for object in objects.filter(|object| *object != NAME) {

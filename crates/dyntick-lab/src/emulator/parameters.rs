@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a machine's idle states to what the module is told.
+//! The parameters of the module, from a machine's idle states.
 
 use super::records;
 use dyntick_guest::names::LONGEST_FILE;
 use dyntick_model::{Clock, Exit, IdleState, IdleTable, Quantile};
 use dyntick_study::Case;
 
-/// So many sleeps are recorded on each CPU where a case reads them: what fills a file that a case
-/// may read.
+/// The number of sleeps recorded on each CPU if a case reads them: as many as fit into a file that a case may read.
 const RECORDS: u64 = LONGEST_FILE / records::BYTES as u64;
 
 /// The parameters of the module for this table. In virtual time latencies are slept for, on the
@@ -22,7 +21,7 @@ pub fn parameters(table: &IdleTable, case: &Case) -> String {
     let package = package(table);
     if !package.is_empty() {
         parameters.push(format!("package={package}"));
-        // Without a package state it makes no difference who shares a package, and the module refuses to be told.
+        // Without a package state it does not matter which CPUs share a package, and the module refuses the parameter.
         if !case.packages.is_empty() {
             let lists: Vec<String> = case.packages.iter().map(ToString::to_string).collect();
             parameters.push(format!("packages={}", lists.join("/")));
@@ -60,7 +59,7 @@ fn state(table: &IdleTable, at: usize, state: &IdleState) -> String {
     text
 }
 
-/// What an exit takes, where that is not what the kernel is told.
+/// The exit latency, if it differs from the one that the kernel is given.
 fn exit(table: &IdleTable, at: usize, state: &IdleState) -> String {
     match table.measured(at) {
         Some(measured) if table.exit == Exit::Distribution => {

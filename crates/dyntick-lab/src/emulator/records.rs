@@ -7,14 +7,14 @@ use super::FOLDER;
 /// the trace clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When the driver was asked to enter the state.
+    /// The time at which the driver was asked to enter the state.
     pub entered_ns: u64,
-    /// When the CPU was woken.
+    /// The time at which the CPU was woken.
     pub woken_ns: u64,
-    /// When the kernel was to go on: the exit latency after the CPU was woken, or after it had
-    /// finished entering or its package was awake, where that was later.
+    /// The time at which the kernel was to go on: the exit latency after the CPU was woken, had finished entering, or
+    /// had its package awake, whichever was latest.
     pub ready_ns: u64,
-    /// What the CPU's own timer was set to (`cpuidle_device.next_hrtimer`).
+    /// The time to which the CPU's own timer was set (`cpuidle_device.next_hrtimer`).
     pub next_timer_ns: i64,
     /// The state, by its place in the table.
     pub state: u8,
@@ -22,14 +22,14 @@ pub struct Record {
     pub vector: Option<u8>,
     /// The package state that had to be left first, from 1; 0 where there was none.
     pub package: u8,
-    /// Whether it was woken before it had finished entering.
+    /// True if it was woken before it had finished entering.
     pub during_entry: bool,
 }
 
 /// Bytes of a record.
 pub(super) const BYTES: usize = 40;
 
-/// Whether a file of the guest holds records.
+/// Returns true if a file of the guest holds records.
 pub fn is_file(path: &str) -> bool {
     path.strip_prefix(FOLDER).is_some_and(|rest| rest.starts_with("/records/"))
 }

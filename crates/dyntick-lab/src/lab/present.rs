@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the kernels of a study exist, before any of its cases is run.
+//! The check that the kernels of a study exist, before any of its cases is run.
 
 use super::Lab;
 use dyntick_kernels::find::{KernelError, instead};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[error("{}", self.words())]
 pub struct Absent {
     kernels: Vec<Missing>,
-    /// How many cases have another kernel.
+    /// The number of cases that have another kernel.
     others: usize,
 }
 
@@ -22,7 +22,7 @@ struct Missing {
     name: String,
     cases: Vec<String>,
     error: KernelError,
-    /// What could be meant.
+    /// Similar names.
     instead: Vec<String>,
 }
 
@@ -80,10 +80,7 @@ impl Lab<'_> {
         };
         let kernels: Vec<Missing> = named.into_iter().filter_map(missing).collect();
         let without: usize = kernels.iter().map(|kernel| kernel.cases.len()).sum();
-        match kernels.is_empty() {
-            true => Ok(()),
-            false => Err(Absent { kernels, others: cases.len() - without }),
-        }
+        if kernels.is_empty() { Ok(()) } else { Err(Absent { kernels, others: cases.len() - without }) }
     }
 }
 

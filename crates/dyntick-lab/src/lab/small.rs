@@ -24,7 +24,7 @@ struct Small {
     error: qemu::RunError,
 }
 
-/// Why the memory of cases cannot be judged, or is too small.
+/// The reason for which the memory of cases cannot be judged, or is too small.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
     /// Some cases have too little.

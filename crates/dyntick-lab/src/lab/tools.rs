@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the tools of a study are on this machine, before any of its cases is run.
+//! The check that the tools of a study are on this machine, before any of its cases is run.
 
 use super::present::first_of;
 use crate::image::{find_tool, packages};
@@ -14,9 +14,9 @@ const OF_DISKS: &str = "mke2fs";
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.words())]
 pub struct Lacking {
-    /// By name, with the cases that need it.
+    /// The tools by name, each with the cases that need it.
     tools: BTreeMap<String, Vec<String>>,
-    /// How many cases need none of them.
+    /// The number of cases that need none of them.
     others: usize,
 }
 
@@ -94,7 +94,7 @@ mod tests {
         cases.push(case("e", &["cyclictest", "./mine"], true));
         cases.push(case("f", &[], false));
         assert!(lacking(&cases, |_| true).is_ok());
-        let told = lacking(&cases, |_| false).unwrap_err().to_string();
+        let message = lacking(&cases, |_| false).unwrap_err().to_string();
         let expected = "\
 the tool './mine' of e is not on this machine: give the path of a program of this machine
 the tool 'cyclictest' of e is not on this machine: apt-get install rt-tests
@@ -102,7 +102,7 @@ the tool 'mke2fs' of e is not on this machine: apt-get install e2fsprogs
 the tool 'stress-ng' of a, b, c and 1 more is not on this machine: apt-get install stress-ng
 all of them: apt-get install e2fsprogs rt-tests stress-ng
 nothing was run, and no report was written (1 case needs no tool that is missing: name it with --case)";
-        assert_eq!(told, expected);
+        assert_eq!(message, expected);
         let one = lacking(&cases, |tool| tool != "stress-ng").unwrap_err().to_string();
         assert!(
             !one.contains("all of them") && one.contains("(2 cases need no tool that is missing"),

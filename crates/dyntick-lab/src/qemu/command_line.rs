@@ -4,12 +4,12 @@
 use dyntick_guest::Mailbox;
 use dyntick_model::CommandLine;
 
-/// What the guest's kernel is always told.
+/// The parameters of every guest's kernel.
 ///
-/// No ASLR and no hardware randomness, so that runs are alike. The second half only shortens the boot, which
-/// is emulated instruction by instruction: no self tests, key rings, security modules, PCI bus, surplus
-/// serial ports or read-only kernel text, no BPF congestion control, and no wait for drivers that never come.
-/// None of it has a part in ticks or idleness.
+/// No ASLR and no hardware randomness, so that runs are alike. The second half only shortens the boot, which is
+/// emulated instruction by instruction: no self tests, key rings, security modules, PCI bus, surplus serial ports or
+/// read-only kernel text, no BPF congestion control, and no wait for drivers that never come. None of it affects ticks
+/// or idleness.
 const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr random.trust_cpu=off \
     no_timer_check mitigations=off \
     initcall_blacklist=load_system_certificate_list,jent_mod_init,crypto_kdf108_init \
@@ -20,15 +20,15 @@ const COMMAND_LINE: &str = "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr rand
 /// Left out where the guest has a disk, which is on that bus.
 const NO_BUS: &str = "pci=off";
 
-/// The TSC is emulated and needs no checks. Left out where a case has a `tsc=` of its own: this one would
-/// hold beside it, and a clock that is trusted cannot turn unstable.
+/// The TSC is emulated and needs no checks. Left out if the case has its own `tsc=`: both would apply, and a clock that
+/// is trusted cannot become unstable.
 const TRUSTED_CLOCK: &str = "tsc=reliable";
 
-/// The clock that the kernel has beside the TSC is first read a few ten thousand times, each of which is an exit of
-/// the emulator. Left out where a case says anything of clocks.
+/// The kernel first reads its second clock, next to the TSC, a few ten thousand times, and each reading is an exit of
+/// the emulator. Left out if the case has any parameter about clocks.
 const NO_SECOND_CLOCK: &str = "initcall_blacklist=init_acpi_pm_clocksource";
 
-/// What is said of clocks on a command line.
+/// The parameters about clocks.
 const OF_CLOCKS: [&str; 4] = ["tsc", "notsc", "clocksource", "pmtmr"];
 
 /// Two preparations for the trace files that people read: the values of enumerations in the formats of all events, and
@@ -36,17 +36,18 @@ const OF_CLOCKS: [&str; 4] = ["tsc", "notsc", "clocksource", "pmtmr"];
 /// quarter of the instructions of a boot. Left out where a case says anything of tracing.
 const NO_TRACE_NAMES: &str = "initcall_blacklist=trace_eval_init,ftrace_check_for_weak_functions";
 
-/// How all that is said of tracing on a command line begins (`ftrace=`, `trace_event=`, `trace_options=`).
+/// The prefixes of the parameters about tracing (`ftrace=`, `trace_event=`, `trace_options=`).
 const OF_TRACING: [&str; 2] = ["ftrace", "trace_"];
 
 /// One instruction is one nanosecond, so the TSC ticks at 1 GHz and needs no measuring.
 const VIRTUAL_COMMAND_LINE: &str = "tsc_early_khz=1000000";
 
-/// The whole command line of a guest whose case has the parameters `append`.
+/// The complete command line of a guest whose case has the parameters `append`.
 pub fn compose(append: &CommandLine, has_disk: bool, is_virtual_time: bool) -> CommandLine {
-    let mut line = match has_disk {
-        false => CommandLine::parse(COMMAND_LINE),
-        true => CommandLine::parse(&COMMAND_LINE.replace(NO_BUS, "")),
+    let mut line = if has_disk {
+        CommandLine::parse(&COMMAND_LINE.replace(NO_BUS, ""))
+    } else {
+        CommandLine::parse(COMMAND_LINE)
     };
     if append.get("tsc").is_none() {
         line.extend(&CommandLine::parse(TRUSTED_CLOCK));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The disk of a guest: a sparse file with an empty ext4, which QEMU has as an open file and nobody by a name.
+//! The disk of a guest: a sparse file with an empty ext4, without a name, which QEMU has as an open file.
 //!
-//! The file system is made here, by mke2fs, before the guest has it. What the guest writes is read by nobody
-//! on the host: no mount, no check, and the file is gone with the last who holds it open.
+//! The file system is made here, by mke2fs, before the guest has it. The host never reads the guest's data: it does not
+//! mount or check the file system, and the file is gone when the last process closes it.
 
 use crate::running::RunningFolder;
 use dyntick_kernels::cache::{CacheError, ensure_space};
@@ -17,13 +17,13 @@ use std::process::{Command, Stdio};
 /// A disk that a guest is to have.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// Its size.
+    /// The size.
     pub bytes: u64,
     /// The folder in which folders for what is not kept are made.
     pub place: PathBuf,
 }
 
-/// Why there is none.
+/// The reason for which there is no disk.
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     /// No program that makes file systems.
@@ -31,12 +31,12 @@ pub enum DiskError {
         "mke2fs, which makes the file system of the guest's disk, is not on this machine: apt-get install e2fsprogs"
     )]
     NoMke2fs,
-    /// It failed.
+    /// mke2fs failed.
     #[error("mke2fs made no file system of {mib} MiB: {said}")]
     Mke2fs {
         /// The size, MiB.
         mib: u64,
-        /// What it said, or how it ended.
+        /// The output, or the status.
         said: String,
     },
     /// No room, or a file operation failed.
@@ -46,8 +46,8 @@ pub enum DiskError {
 
 const MKE2FS: &str = "mke2fs";
 
-/// What mke2fs is told of ext4, for the configuration of this machine may ask for features that an older guest does not
-/// know. These are of Linux 4.5 at the latest (`fs/ext4/ext4.h`: EXT4_FEATURE_*; ext4(5)).
+/// The configuration of mke2fs for ext4: that of this machine may have features that an older guest does not know.
+/// These are of Linux 4.5 at the latest (`fs/ext4/ext4.h`: EXT4_FEATURE_*; ext4(5)).
 const CONFIGURATION: &str = "\
 [defaults]
 \tbase_features = sparse_super,large_file,filetype,resize_inode,dir_index,ext_attr
@@ -82,7 +82,7 @@ impl Disk {
         let (image, configuration) = (folder.path().join("disk"), folder.path().join("mke2fs.conf"));
         let host = |error| CacheError::from_io(&image, error);
         std::fs::write(&configuration, CONFIGURATION).map_err(host)?;
-        // Nobody else opens it while it has a name.
+        // No other user opens it while it has a name.
         let mut private = File::options();
         let file = private.read(true).write(true).create_new(true).mode(0o600).open(&image).map_err(host)?;
         file.set_len(self.bytes).map_err(host)?;
@@ -110,8 +110,8 @@ impl Disk {
     }
 }
 
-/// What QEMU is told of the file, which is handed on to it: behind its walls it could open none by name. A
-/// flush of the guest's is one of the host's file.
+/// The arguments of QEMU for the file, which is passed to it open: in its sandbox it could not open it by name. A flush
+/// of the guest's flushes the host's file.
 pub(super) fn arguments(file: &File) -> [String; 6] {
     let number = file.as_raw_fd();
     [
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mke2fs_says_is_told() {
+    fn output_of_mke2fs_is_reported() {
         let place = tempfile::tempdir().unwrap();
         // Too small for any file system.
         let error = disk(4096, place.path()).make().unwrap_err();

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 pub struct Host {
     /// The processor, as `/proc/cpuinfo` names it.
     pub processor: String,
-    /// How many CPUs are online.
+    /// The number of online CPUs.
     pub cpus: u32,
     /// The release of its kernel.
     pub release: String,
-    /// Whether it is a virtual machine itself.
+    /// True if it is a virtual machine itself.
     pub is_virtual: bool,
 }
 
@@ -24,7 +24,7 @@ impl Host {
         Self::parse(&cpuinfo, &rustix::system::uname().release().to_string_lossy())
     }
 
-    /// From the text of `/proc/cpuinfo`; of a processor that does not say its name that is shown.
+    /// Parses the text of `/proc/cpuinfo`; a processor without a name is named so.
     fn parse(cpuinfo: &str, release: &str) -> Self {
         let values = |key: &'static str| {
             let pairs = cpuinfo.lines().filter_map(|line| line.split_once(':'));

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// What executes the guest's instructions.
+/// The executor of the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accelerator {
@@ -38,11 +38,11 @@ impl std::fmt::Display for Accelerator {
 pub struct Machine<'a> {
     /// The QEMU to run it with.
     pub qemu: &'a Qemu,
-    /// What executes it.
+    /// The executor.
     pub accelerator: Accelerator,
-    /// What keeps virtual time steady (`dyntick_plugin::STEADY`), where the time is virtual.
+    /// The plugin that keeps virtual time steady (`dyntick_plugin::STEADY`), if the time is virtual.
     pub steady: Option<&'a Path>,
-    /// Number of CPUs.
+    /// The number of CPUs.
     pub cpus: u32,
     /// Memory in bytes, the mailbox included.
     pub memory: u64,
@@ -50,17 +50,17 @@ pub struct Machine<'a> {
     pub kernel: &'a Path,
     /// Initramfs.
     pub initramfs: &'a Path,
-    /// What the user adds to the command line.
+    /// The parameters that the user adds to the command line.
     pub append: &'a CommandLine,
-    /// Where the serial console goes.
+    /// The file of the serial console.
     pub console: &'a Path,
-    /// How its instructions are recorded, if they are.
+    /// The recording of its instructions, if any.
     pub profile: Option<&'a Profile>,
-    /// Its disk, if it has one.
+    /// The disk, if any.
     pub disk: Option<Disk>,
 }
 
-/// How a guest failed; the run is marked failed and the study goes on.
+/// The failure of a guest. The run is marked failed and the study goes on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The kernel panicked.
@@ -73,29 +73,34 @@ pub enum Failure {
     #[error("the agent in the guest failed: {0}")]
     Agent(String),
     /// The guest's kernel cannot be set up as the case asks: a setting, a module or a partition is not there.
-    #[error("the guest is not as its case asks: {0}")]
-    Refused(String),
-    /// It did not finish in time.
+    #[error("the guest is not as its case asks: {reason}")]
+    Refused {
+        /// The kernel's answer.
+        reason: String,
+        /// The file of the setting that the kernel refuses.
+        path: Option<String>,
+    },
+    /// The guest did not finish in time.
     #[error("the guest had not finished after {0:?}, during '{1}': it hangs, or needs a longer `timeout`")]
     Hung(Duration, Stage),
     /// The kernel never started the agent.
     #[error("the guest exited before the agent started")]
     NeverSpoke,
-    /// It went away in the middle.
+    /// The guest vanished before its end.
     #[error("the guest exited during '{0}'; results are incomplete")]
     Vanished(Stage),
     /// QEMU refused or crashed.
     #[error("QEMU ended with {status}: {message}")]
     Qemu {
-        /// Its exit status in words.
+        /// The exit status in words.
         status: String,
-        /// What it said.
+        /// The output.
         message: String,
     },
     /// The agent could not even leave an error.
     #[error("the agent ended the guest during '{0}' and sent no results; see the guest's console")]
     Undelivered(Stage),
-    /// It wrote and wrote.
+    /// The guest wrote too much to its console.
     #[error("the guest wrote more than {} MiB to its console and was stopped", console::LIMIT >> 20)]
     Flood,
     /// The observations arrived damaged.
@@ -103,7 +108,7 @@ pub enum Failure {
     Damaged(String),
 }
 
-/// Why a machine could not be run or what became of its guest.
+/// The reason for which a machine could not be run, or the failure of its guest.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The guest failed.
@@ -116,25 +121,25 @@ pub enum RunError {
     NoRoom {
         /// Size of the initramfs, MiB.
         image: u64,
-        /// What would do, MiB.
+        /// The memory that would be enough, MiB.
         needed: u64,
-        /// What was given, MiB.
+        /// The memory of the guest, MiB.
         memory: u64,
     },
     /// More memory than there is.
     #[error("the guest needs {wanted} MiB of memory, and this machine has {there} MiB: lower `memory`")]
     TooMuch {
-        /// What was asked for, MiB.
+        /// The memory of the guest, MiB.
         wanted: u64,
-        /// What this machine has, MiB.
+        /// The memory of this machine, MiB.
         there: u64,
     },
     /// The host could not do its part.
     #[error("cannot {what}: {source}")]
     Host {
-        /// What was tried.
+        /// The action.
         what: String,
-        /// Why it failed.
+        /// The error.
         source: std::io::Error,
     },
     /// The memory shared with the guest.
@@ -146,7 +151,7 @@ pub enum RunError {
 }
 
 impl Machine<'_> {
-    /// The kernel's whole command line.
+    /// The kernel's complete command line.
     pub fn command_line(&self) -> CommandLine {
         command_line::compose(self.append, self.disk.is_some(), self.accelerator == Accelerator::Icount)
     }
@@ -192,7 +197,7 @@ impl Machine<'_> {
                 // (five-level page tables, extended register state); it has no hardware randomness.
                 "Nehalem",
             ],
-            // The accelerator itself is told where the device is handed on.
+            // The accelerator itself is an argument added with the device.
             Accelerator::Kvm => vec!["-cpu", "host"],
             Accelerator::EmulatedThreads => vec!["-accel", "tcg,thread=multi", "-cpu", "max"],
         }

@@ -18,7 +18,7 @@ pub use host::Host;
 pub use machine::{Accelerator, Failure, Machine, RunError};
 pub use profile::{Profile, STREAM};
 pub use provide::{Qemu, QemuError};
-pub use run::{Ended, StageTimes, ensure_room, run};
+pub use run::{Raw, StageTimes, ensure_room, run};
 pub use shell::{command, interactive};
 pub use stolen::Stolen;
 pub use walls::{Confinement, confinement};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether hardware virtualisation really works here.
+//! The probe that finds out if hardware virtualisation really works here.
 //!
-//! The presence of `/dev/kvm` says little: on some machines it opens and every guest hangs on
-//! it. So a guest is booted, with a limit, and the answer is remembered for as long as the
-//! host's kernel and QEMU stay the same.
+//! The presence of `/dev/kvm` says little: on some machines it opens and every guest hangs on it. So a guest is booted,
+//! with a time limit, and the result is kept for as long as the host's kernel and QEMU stay the same.
 
 use super::{Accelerator, Failure, Host, Machine, Qemu, RunError, run};
 use dyntick_guest::{Job, received};
@@ -19,14 +18,14 @@ pub const LIMIT: Duration = Duration::from_secs(120);
 
 const DEVICE: &str = "/dev/kvm";
 
-/// What the probe found.
+/// The result of the probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KvmProbe {
-    /// Whether a guest booted.
+    /// True if a guest booted.
     pub works: bool,
-    /// In words, why or why not.
+    /// The reason.
     pub detail: String,
-    /// What would make it work; nothing where it does.
+    /// The remedy, if KVM does not work.
     pub fix: Option<String>,
 }
 
@@ -35,7 +34,7 @@ impl KvmProbe {
         Self { works: true, detail: "a stock guest boots under KVM".to_owned(), fix: None }
     }
 
-    /// It does not, or could not be tried.
+    /// A probe that failed, or could not be tried.
     pub fn fails(detail: impl Into<String>, fix: Option<&str>) -> Self {
         Self { works: false, detail: detail.into(), fix: fix.map(str::to_owned) }
     }
@@ -73,7 +72,7 @@ pub fn kvm(qemu: &Qemu, kernel: &Path, initramfs: &Path, console: &Path) -> Resu
     }
 }
 
-/// Where the device does not open.
+/// The result if the device does not open.
 fn closed(error: &std::io::Error, is_virtual: bool) -> KvmProbe {
     match error.kind() {
         ErrorKind::NotFound => {
@@ -88,15 +87,14 @@ fn closed(error: &std::io::Error, is_virtual: bool) -> KvmProbe {
 }
 
 fn absent(is_virtual: bool) -> &'static str {
-    match is_virtual {
-        true => {
-            "turn nested virtualisation on for this virtual machine, then as root modprobe kvm_intel or kvm_amd"
-        }
-        false => "turn VT-x or SVM on in the firmware's setup, then as root modprobe kvm_intel or kvm_amd",
+    if is_virtual {
+        "turn nested virtualisation on for this virtual machine, then as root modprobe kvm_intel or kvm_amd"
+    } else {
+        "turn VT-x or SVM on in the firmware's setup, then as root modprobe kvm_intel or kvm_amd"
     }
 }
 
-/// Where the device opens, and a guest fails.
+/// The result if the device opens, and a guest fails.
 fn failed(failure: &Failure, is_virtual: bool) -> KvmProbe {
     let why = match failure {
         Failure::Qemu { message, .. } if message.contains("Device or resource busy") => {
@@ -109,16 +107,16 @@ fn failed(failure: &Failure, is_virtual: bool) -> KvmProbe {
         Failure::Hung(after, _) => format!("it had not finished after {after:?}"),
         other => other.to_string(),
     };
-    let fix = match is_virtual {
-        true => {
-            "this is a virtual machine: have its host's kernel updated, or take one with working nested virtualisation"
-        }
-        false => "update this machine's kernel and firmware",
+    let fix = if is_virtual {
+        "this is a virtual machine: have its host's kernel updated, or take one with working nested virtualisation"
+    } else {
+        "update this machine's kernel and firmware"
     };
     KvmProbe::fails(format!("{DEVICE} opens, but a stock guest fails on it: {why}"), Some(fix))
 }
 
-/// Why QEMU gave up. What it says when it trusts KVM and is deceived is for its developers (target/i386/kvm/kvm.c).
+/// The reason for which QEMU gave up. Its own message about a KVM that does not work is for its developers
+/// (target/i386/kvm/kvm.c).
 fn of_qemu(status: &str, message: &str) -> String {
     let refused = message.lines().find_map(|line| line.split_once("failed to set MSR ")?.1.split(' ').next());
     let is_for_developers = |line: &&str| line.is_empty() || line.contains("Assertion `");
@@ -164,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kvm_that_fails_is_told_in_one_sentence() {
+    fn failing_kvm_is_reported_in_one_sentence() {
         // As QEMU 10.0 said it on a machine whose KVM is nested.
         let aborted = qemu(
             "qemu-system-x86_64: error: failed to set MSR 0x10a to 0xc000069\n\
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_does_not_open_is_told_with_what_opens_it() {
+    fn closed_device_is_reported_with_its_remedy() {
         let fix = |kind: ErrorKind, is_virtual| closed(&kind.into(), is_virtual).fix.unwrap();
         assert!(fix(ErrorKind::PermissionDenied, true).contains("adduser"));
         assert!(fix(ErrorKind::NotFound, false).contains("firmware"));

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// The stream of a run, in its folder.
 pub const STREAM: &str = "profile.bin";
 
-/// No run keeps more than about so many bytes; a second of a busy CPU in the kernel is some 100 MiB.
+/// The limit of a recording, roughly; a second of a busy CPU in the kernel is some 100 MiB.
 pub(super) const LIMIT: u64 = 1 << 30;
 
-/// How a machine's instructions are recorded.
+/// The recording of a machine's instructions.
 #[derive(Clone, Debug)]
 pub struct Profile {
     library: PathBuf,
@@ -19,7 +19,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Has the plugin in the cache and the stream of a run in its folder.
+    /// Unpacks the plugin into the cache; the stream of the run is in its folder.
     pub fn new(cache: &Cache, run: &Path) -> Result<Self, CacheError> {
         Ok(Self { library: unpacked(cache, dyntick_plugin::PLUGIN)?, stream: run.join(STREAM) })
     }
@@ -29,7 +29,7 @@ impl Profile {
         [&self.library, &self.stream]
     }
 
-    /// What QEMU is told.
+    /// The arguments of QEMU.
     pub fn arguments(&self) -> Vec<String> {
         let (library, stream) = (self.library.to_string_lossy(), self.stream.to_string_lossy());
         vec!["-plugin".to_owned(), dyntick_plugin::argument(&library, &stream, LIMIT)]

@@ -18,7 +18,7 @@ use std::process::Command;
 const PROGRAM: &str = "qemu-system-x86_64";
 /// The oldest version that is known to work.
 const MINIMUM: u32 = 10;
-/// Where unpacked ones are in the cache.
+/// The folder of the cache for unpacked ones.
 const FOLDER: &str = "qemu";
 
 /// A QEMU to run.
@@ -26,29 +26,29 @@ const FOLDER: &str = "qemu";
 pub struct Qemu {
     /// The program.
     pub binary: PathBuf,
-    /// Its version, as `10.0.2`.
+    /// The version, e.g. `10.0.2`.
     pub version: String,
-    /// What its builder says of it, as `Debian 1:10.0.2+ds-2`; often empty.
+    /// The build, e.g. `Debian 1:10.0.2+ds-2`; often empty.
     pub build: String,
-    /// Where it came from.
+    /// The origin.
     pub source: String,
     /// The folder under which its files are unpacked; none for an installed one.
     root: Option<PathBuf>,
-    /// Whether it can refuse system calls to itself (seccomp).
+    /// True if it can restrict its own system calls (seccomp).
     has_seccomp: bool,
 }
 
-/// Why there is no QEMU.
+/// The reason for which there is no QEMU.
 #[derive(Debug, thiserror::Error)]
 pub enum QemuError {
-    /// None is installed, or too old, and none can be fetched.
+    /// No recent QEMU is installed, and none can be fetched.
     #[error(
         "QEMU {MINIMUM}.0 or newer is needed for virtual time; this machine has {found}, and none could be fetched: {reason}"
     )]
     Unfit {
-        /// What there is.
+        /// The version found.
         found: String,
-        /// Why none was fetched.
+        /// The reason for which none was fetched.
         reason: String,
     },
     /// One that is unpacked could not be started.
@@ -61,9 +61,9 @@ pub enum QemuError {
         "the QEMU in {folder} does not start: {message}; install it with `apt-get install -t {release}-backports qemu-system-x86`, or remove that folder to fetch it again"
     )]
     DoesNotStart {
-        /// Where it is.
+        /// The folder.
         folder: PathBuf,
-        /// What it said.
+        /// The output.
         message: String,
         /// The machine's release.
         release: String,
@@ -89,17 +89,17 @@ impl Qemu {
         folders.filter(|folder| folder.is_dir())
     }
 
-    /// Whether it can refuse system calls to itself.
+    /// Returns true if it can restrict its own system calls.
     pub fn has_seccomp(&self) -> bool {
         self.has_seccomp
     }
 
-    /// What tells it to refuse itself what it has no need of.
+    /// The arguments that restrict its own system calls.
     pub(super) fn system_calls(&self) -> &'static [&'static str] {
         if self.has_seccomp { &SANDBOX } else { &[] }
     }
 
-    /// Its version with its build.
+    /// The version with its build.
     pub fn full_version(&self) -> String {
         if self.build.is_empty() {
             self.version.clone()
@@ -241,8 +241,8 @@ fn fetch(apt: &Apt, cache: &Cache, progress: &dyn Fn(&str)) -> Result<PathBuf, F
     })
 }
 
-/// Where it is kept: by its version and by what comes with it, for that is what this machine lacks. Two machines that
-/// share a cache lack different libraries.
+/// The name in the cache: the version and the packages that come with it, since two machines that share a cache lack
+/// different libraries.
 fn entry(version: &str, packages: &[Package]) -> String {
     let mut names: Vec<String> =
         packages.iter().map(|(name, version)| format!("{name}={version}\n")).collect();
@@ -263,8 +263,8 @@ fn preference(version: &str) -> (Option<u32>, Reverse<Vec<u32>>) {
     (numbers.first().copied(), Reverse(numbers))
 }
 
-/// What QEMU needs and the machine lacks. Its own parts must be of its own version even where an
-/// older one is installed.
+/// The packages that QEMU needs and the machine lacks. QEMU's own parts must have its version even if an older one is
+/// installed.
 fn with_firmware(apt: &Apt, package: &str, offer: &Offer) -> Result<Vec<Package>, AptError> {
     let mut packages = apt.closure(package, offer)?;
     for part in [package, "qemu-system-common", "qemu-system-data", "seabios"] {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_machine_lacks_is_kept_beside_what_another_lacks() {
+    fn packages_of_two_machines_are_kept_side_by_side() {
         let package = |name: &str| (name.to_owned(), "1".to_owned());
         let (qemu, library) = (package("qemu-system-x86"), package("libpmem1"));
         let entry = |packages: &[&Package]| {
@@ -343,8 +343,8 @@ mod tests {
     #[test]
     fn versions_of_packages_and_programs() {
         assert_eq!(package_version("1:10.0.2+ds-2+deb13u1~bpo12+1"), "10.0.2");
-        let told = "QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)\nCopyright";
-        assert_eq!(version_in(told), Some(("10.0.2".into(), "Debian 1:10.0.2+ds-2".into())));
+        let words = "QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2)\nCopyright";
+        assert_eq!(version_in(words), Some(("10.0.2".into(), "Debian 1:10.0.2+ds-2".into())));
         assert_eq!(version_in("QEMU emulator version 11.1.0"), Some(("11.1.0".into(), String::new())));
         assert!(is_fit("10.0.2") && is_fit("11.1") && !is_fit("7.2.22") && !is_fit(""));
     }

@@ -17,30 +17,25 @@ use std::time::{Duration, Instant};
 /// Wall time that each stage took, in the order of [`Stage::ALL`] without the last.
 pub type StageTimes = Vec<(Stage, Duration)>;
 
-/// A guest that finished its job.
-pub struct Ended {
-    /// What the agent sent.
+/// The raw output of a guest that finished its job.
+pub struct Raw {
+    /// The files that the agent sent.
     pub archive: Archive,
-    /// Where the time went.
+    /// The wall time of each stage.
     pub stages: StageTimes,
-    /// What the host took from the guest's CPUs in the window; nothing in virtual time, where it has no part.
+    /// The time that the host took from the guest's CPUs in the window; empty in virtual time.
     pub stolen: Stolen,
 }
 
-/// With which QEMU ends where the agent has left the machine.
+/// The status with which QEMU ends if the agent has ended the guest.
 pub(super) const EXIT_STATUS: i32 = 2 * EXIT_VALUE as i32 + 1;
 
-/// How often the host looks at the guest's stage.
+/// The time between two reads of the guest's stage.
 const POLL: Duration = Duration::from_millis(10);
 
-/// Runs a machine until its guest has delivered, failed, or `timeout` (wall time) is over.
-/// `watch` is told each stage as it begins.
-pub fn run(
-    machine: &Machine,
-    job: &[u8],
-    timeout: Duration,
-    watch: &dyn Fn(Stage),
-) -> Result<Ended, RunError> {
+/// Runs a machine until its guest has delivered, failed, or `timeout` (wall time) is over. `watch` is called with each
+/// stage as it begins.
+pub fn run(machine: &Machine, job: &[u8], timeout: Duration, watch: &dyn Fn(Stage)) -> Result<Raw, RunError> {
     let (memory, mailbox) = memory_with_job(machine, job)?;
     let mut command = machine.command(&memory);
     command.arg("-serial").arg(format!("file:{}", machine.console.display()));
@@ -58,15 +53,16 @@ pub fn run(
     if status.code() != Some(EXIT_STATUS) {
         return Err(failure(machine.console, mailbox.stage(), status, &mut child.0.child).into());
     }
-    Ok(Ended { archive: delivered(&mailbox)?, stages, stolen: stolen.in_window() })
+    Ok(Raw { archive: delivered(&mailbox)?, stages, stolen: stolen.in_window() })
 }
 
-/// What the agent left, unless that is an error.
+/// The files of the agent, unless it sent an error.
 pub(super) fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
     let result = mailbox.result().ok_or(Failure::Undelivered(mailbox.stage()))?;
     let archive = Archive::from_bytes(result).map_err(|error| Failure::Damaged(error.to_string()))?;
     if let Some(message) = archive.get(pieces::REFUSED) {
-        return Err(Failure::Refused(received::message(message)));
+        let path = archive.get(pieces::REFUSED_PATH).map(received::message);
+        return Err(Failure::Refused { reason: received::message(message), path });
     }
     match archive.get(pieces::ERROR) {
         Some(message) => Err(Failure::Agent(received::message(message))),
@@ -74,7 +70,7 @@ pub(super) fn delivered(mailbox: &Mailbox) -> Result<Archive, Failure> {
     }
 }
 
-/// What a guest needs beside its mailbox and twice its image (as it was loaded, and unpacked).
+/// The memory that a guest needs in addition to its mailbox and twice its image (loaded and unpacked).
 const LEAST_FREE: u64 = 64 << 20;
 
 /// Refuses a guest of so much memory for which its image is too large, bytes.
@@ -162,7 +158,7 @@ fn durations(began: &[(Stage, Instant)]) -> StageTimes {
 /// More of QEMU's words is not read.
 const LONGEST_WORDS: u64 = 64 << 10;
 
-/// What became of a guest that did not leave by the agent's own exit.
+/// The failure of a guest that was not ended by the agent.
 fn failure(path: &Path, stage: Stage, status: std::process::ExitStatus, child: &mut Child) -> Failure {
     let text = console::end(path);
     let panic = text.lines().find_map(|line| line.split_once("Kernel panic - not syncing: "));

@@ -42,7 +42,7 @@ pub fn command(machine: &Machine, job: &[u8]) -> Result<Archive, RunError> {
     Ok(ended?.archive)
 }
 
-/// Copies what is appended to `console` until it is over. Who no longer listens is not told.
+/// Copies the text appended to `console` until `over` is true. Ends silently if standard output is closed.
 fn show(mut console: File, over: &AtomicBool) {
     const LOOK: Duration = Duration::from_millis(10);
     let mut output = std::io::stdout().lock();

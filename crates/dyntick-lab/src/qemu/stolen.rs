@@ -7,7 +7,7 @@ use dyntick_guest::Stage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// By CPU of the guest, ns.
+/// The time by CPU of the guest, ns.
 pub type Stolen = BTreeMap<u32, u64>;
 
 /// QEMU names its threads then: `CPU 0/KVM`, `CPU 1/TCG`.
@@ -22,7 +22,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Of the guest of this process.
+    /// Watches the guest of this process.
     pub fn new(process: u32) -> Self {
         Self { process, before: Stolen::new(), after: Stolen::new() }
     }
@@ -36,8 +36,8 @@ impl Watch {
         }
     }
 
-    /// What was taken in the stage that has the window in it, and so at most what was taken in the window;
-    /// nothing of a host that does not account it.
+    /// The time taken in the stage that contains the window, and so at most the time taken in the window; empty if the
+    /// host does not account it.
     pub fn in_window(&self) -> Stolen {
         let grown = |(cpu, after): (&u32, &u64)| Some((*cpu, after.checked_sub(*self.before.get(cpu)?)?));
         self.after.iter().filter_map(grown).collect()

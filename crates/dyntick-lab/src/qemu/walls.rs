@@ -15,28 +15,29 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// How QEMU is confined on this machine.
+/// The confinement of QEMU on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
-    /// Why there are no walls around it, if there are none.
+    /// The reason for which there is no sandbox around it, if there is none.
     pub walls: Result<(), NoWalls>,
-    /// Whether it refuses itself system calls.
+    /// True if it restricts its own system calls.
     pub seccomp: bool,
 }
 
-/// How this QEMU is confined here.
+/// The confinement of this QEMU here.
 pub fn confinement(qemu: &Qemu) -> Confinement {
     Confinement { walls: Walls::new().map(|_| ()), seccomp: qemu.has_seccomp() }
 }
 
 impl Confinement {
-    /// What is lacking, in words; nothing where all is as it should be.
+    /// The lacks, in words; `None` if there are none.
     pub fn note(&self) -> Option<String> {
         // What is not final ends the run.
         let reason = self.walls.as_ref().err().filter(|reason| reason.is_final())?;
-        let left = match self.seccomp {
-            true => "guests run with seccomp only",
-            false => "guests run unconfined: this QEMU has no seccomp either",
+        let left = if self.seccomp {
+            "guests run with seccomp only"
+        } else {
+            "guests run unconfined: this QEMU has no seccomp either"
         };
         Some(format!("{left}: {reason}"))
     }
@@ -71,17 +72,17 @@ impl Drop for Given {
     }
 }
 
-/// What QEMU's three standard streams are.
+/// The standard streams of QEMU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
-    /// Nothing, and a pipe for what it complains of: a guest that breaks out of it holds no terminal.
+    /// No input, and a pipe for errors: a guest that breaks out of QEMU holds no terminal.
     Apart,
     /// This process's own, for a console on the terminal.
     OfThisProcess,
 }
 
-/// Starts QEMU, with walls where they can be had. `written` are the files that it writes, beside the
-/// stream of a profile; `memory` is the guest's.
+/// Starts QEMU, in a sandbox if possible. `written` are the files that it writes in addition to the stream of a
+/// profile; `memory` is the guest's.
 pub(super) fn spawn(
     machine: &Machine,
     mut command: Command,
@@ -102,7 +103,7 @@ pub(super) fn spawn(
     written.extend(machine.profile.map(|profile| profile.files()[1]));
     let (mut command, given) = match Walls::new() {
         Ok(walls) => {
-            // Its files may be named from where this process stands.
+            // The paths of its files may be relative to the folder of this process.
             command.current_dir(std::env::current_dir().unwrap_or_else(|_| "/".into()));
             let given = Given::new(&written).map_err(host("make the files that QEMU writes".to_owned()))?;
             let confined = seen(walls, machine, &written).around(&command);
@@ -127,15 +128,15 @@ pub(super) fn spawn(
     Ok(Started { child, _given: given })
 }
 
-/// What QEMU may take beside the guest's memory, which is a file, bytes: 1 GiB of translated code, what the
-/// plugin knows of each block that was ever translated, and the threads' stacks. A guest that changes its own
-/// code has any number of blocks.
+/// The memory of QEMU in addition to the guest's, which is a file, bytes: 1 GiB of translated code, the plugin's
+/// records of each block that was ever translated, and the threads' stacks. A guest that changes its own code has any
+/// number of blocks.
 fn own_memory(machine: &Machine) -> u64 {
     (3 << 30) + u64::from(machine.cpus) * (64 << 20)
 }
 
-/// No file that QEMU writes has more, bytes. Its console and the stream of a profile have limits that this
-/// process keeps, which may stand still (Ctrl-Z) while a guest writes on.
+/// The largest file that QEMU writes, bytes. This process enforces the limits of the console and of a profile's stream,
+/// but may be stopped (Ctrl-Z) while a guest goes on writing.
 fn largest_file(machine: &Machine) -> u64 {
     let disk = machine.disk.as_ref().map_or(0, |disk| disk.bytes);
     let stream = machine.profile.map_or(0, |_| profile::LIMIT);
@@ -143,8 +144,7 @@ fn largest_file(machine: &Machine) -> u64 {
     disk.max(stream).max(console::LIMIT) + (16 << 20)
 }
 
-/// Opens KVM's device and tells QEMU that it is handed on: behind the walls there is no such device,
-/// and another user could not open it.
+/// Opens KVM's device and passes it to QEMU: it is not in the sandbox, and another user could not open it.
 fn kvm(command: &mut Command) -> std::io::Result<File> {
     let device = File::options().read(true).write(true).open("/dev/kvm")?;
     command.arg("-add-fd").arg(format!("fd={},set=1", device.as_raw_fd()));
@@ -152,7 +152,7 @@ fn kvm(command: &mut Command) -> std::io::Result<File> {
     Ok(device)
 }
 
-/// What a machine's QEMU sees.
+/// The files that a machine's QEMU sees.
 fn seen(walls: Walls, machine: &Machine, written: &[&Path]) -> Walls {
     let walls = machine.qemu.folders().fold(walls, |walls, folder| walls.read(&folder));
     let libraries = machine.steady.into_iter().chain(machine.profile.map(library));
@@ -165,7 +165,7 @@ fn library(profile: &Profile) -> &Path {
     profile.files()[0]
 }
 
-/// How QEMU ended. bwrap tells a signal by a status, as shells do.
+/// The end of QEMU in words. bwrap reports a signal as a status, as shells do.
 pub(super) fn in_words(status: ExitStatus) -> String {
     match status.code() {
         Some(code) if code > 128 && code < 128 + 65 => ExitStatus::from_raw(code - 128).to_string(),
@@ -181,14 +181,17 @@ mod tests {
     fn what_is_lacking_is_one_note() {
         let lack = NoWalls::NotInstalled { program: "bwrap", package: "bubblewrap" };
         let note = |seccomp| Confinement { walls: Err(lack.clone()), seccomp }.note();
-        let told = note(true).unwrap_or_default();
-        assert!(told.contains("seccomp only") && told.ends_with("apt-get install bubblewrap"), "{told}");
+        let message = note(true).unwrap_or_default();
+        assert!(
+            message.contains("seccomp only") && message.ends_with("apt-get install bubblewrap"),
+            "{message}"
+        );
         assert!(note(false).is_some_and(|note| note.contains("unconfined")));
         assert_eq!(Confinement { walls: Ok(()), seccomp: true }.note(), None);
     }
 
     #[test]
-    fn a_signal_is_told_as_one() {
+    fn signal_is_reported_as_one() {
         assert!(in_words(ExitStatus::from_raw(139 << 8)).contains("signal: 11"));
         assert_eq!(in_words(ExitStatus::from_raw(1 << 8)), "exit status: 1");
     }

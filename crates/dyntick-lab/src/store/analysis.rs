@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the files of a run to its figures.
+//! The analysis of a run: from its files to its figures.
 
 use super::files::{Files, OF_NUMBER};
-use super::{Asked, Run, StoreError};
+use super::{Run, StoreError};
 use crate::budget::Budget;
 use crate::figures;
 use crate::idle::RunIdle;
 use crate::latency::Latency;
 use crate::names::RAW;
 use crate::opened::Opened;
+use crate::plan::Plan;
 use crate::printed::Printed;
 use dyntick_explain::{Context, Explanation, Known, explain};
 use dyntick_guest::{Outcome, pieces, received};
@@ -22,21 +23,21 @@ use std::path::Path;
 pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Run, StoreError> {
     let files = Files { folder, place: opened.place(), budget };
     let before = budget.left();
-    let asked = files.asked()?;
+    let plan = files.plan()?;
     // What is small first: a run that is damaged there costs no time.
-    let (timing, stolen) = (files.timing()?, files.stolen(&asked.case)?);
-    let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, asked.case.guest()))?;
-    let recording = files.recording(&asked.case)?;
+    let (timing, stolen) = (files.timing()?, files.stolen(&plan.case)?);
+    let mut outcome = files.said(pieces::OUTCOME, |said| received::outcome(said, plan.case.guest()))?;
+    let recording = files.recording(&plan.case)?;
     let decoded = files.decoded(&recording)?;
     let interrupts = |name: &str| files.text(&format!("{RAW}/{name}")).map(|text| Interrupts::parse(&text));
     let interrupts = interrupts(pieces::INTERRUPTS_AFTER)?.since(&interrupts(pieces::INTERRUPTS_BEFORE)?);
     files.take_held((interrupts.len() * OF_NUMBER) as u64)?;
-    let read = files.read_by(&asked.case)?;
+    let read = files.read_by(&plan.case)?;
     let comms = files.said(pieces::COMMS, received::comms)?;
-    let mut explanation = explain(&decoded.events, &context(&asked, &outcome, &comms));
-    forget(&mut explanation, &asked.case.measured_cpus);
+    let mut explanation = explain(&decoded.events, &context(&plan, &outcome, &comms));
+    forget(&mut explanation, &plan.case.measured_cpus);
     files.take_held(held_of(&explanation))?;
-    let idle = files.idle(&asked, &outcome, &decoded.events)?;
+    let idle = files.idle(&plan, &outcome, &decoded.events)?;
     files.take_held(idle.as_ref().map_or(0, RunIdle::held))?;
     let too_much = RefCell::new(None);
     // A program that printed nothing has no file; what is more than may be read is no such.
@@ -47,16 +48,16 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
         }
         text => text.ok(),
     };
-    let latency = Latency::of(&asked.case, &output).map_err(|error| files.damaged(RAW, error))?;
-    let qperf = files.qperf_of(&asked.case)?;
-    let printed = Printed::of(&asked.case, &output);
+    let latency = Latency::of(&plan.case, &output).map_err(|error| files.damaged(RAW, error))?;
+    let qperf = files.qperf_of(&plan.case)?;
+    let printed = Printed::of(&plan.case, &output);
     if let Some(error) = too_much.take() {
         return Err(error);
     }
     outcome.notes.extend(printed.notes.iter().cloned());
-    let profile = files.profile(&asked)?;
+    let profile = files.profile(&plan)?;
     let mut observations = figures::of_run(&explanation, &decoded.counts, &interrupts, &read, &outcome);
-    observations.extend(idle.iter().flat_map(|idle| figures::of_idle(idle, &asked.case)));
+    observations.extend(idle.iter().flat_map(|idle| figures::of_idle(idle, &plan.case)));
     observations.extend(latency.iter().flat_map(figures::of_latency));
     observations.extend(figures::of_qperf(&qperf));
     observations.extend(printed.observations());
@@ -75,7 +76,7 @@ pub(super) fn read(folder: &Path, opened: &Opened, budget: &Budget) -> Result<Ru
         lost_events: decoded.lost,
         undecoded: decoded.undecoded,
         missing_events: recording.metadata.missing_events,
-        asked,
+        plan,
         outcome,
         explanation,
     })
@@ -99,22 +100,22 @@ fn held_of(explanation: &Explanation) -> u64 {
     (size_of_val(&*explanation.interruptions) + TIMES * sums) as u64
 }
 
-fn context(asked: &Asked, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {
+fn context(plan: &Plan, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Context {
     // What the kernel would refuse was refused before the boot (study::check).
-    let line = &asked.command_line;
-    let count = asked.case.cpus;
+    let line = &plan.command_line;
+    let count = plan.case.cpus;
     let all = CpuList::first(count);
-    let reader = Reader { possible: count, present: &all, dialect: Dialect::of(&asked.release) };
+    let reader = Reader { possible: count, present: &all, dialect: Dialect::of(&plan.release) };
     let Isolation { tick: nohz_full, domain: isolated, .. } = Isolation::replay(line, reader);
     let offloaded = line.cpus("rcu_nocbs", count).and_then(Result::ok).unwrap_or_default();
     Context {
-        hz: asked.hz,
+        hz: plan.hz,
         // The CPUs of nohz_full= are offloaded too (kernel/rcu/tree_nocb.h: rcu_init_nohz).
         rcu_nocbs: offloaded.union(&nohz_full),
         isolated,
         nohz_full,
         cpus: all,
-        kernel: asked.release.clone(),
+        kernel: plan.release.clone(),
         window: outcome.window_ns,
         timekeeper: None,
         comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reading the files of a run's folder, with limits on each and on all.
 
-use super::{Asked, StoreError};
+use super::StoreError;
 use crate::budget::{Budget, Spent};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::idle::{self, RunIdle};
 use crate::limits::Limits;
 use crate::names::{RAW, RUN, STOLEN, TIMING};
+use crate::plan::Plan;
 use crate::profiles::{self, ProfileError, RunProfile};
 use crate::qemu::Stolen;
 use dyntick_formats::qperf;
@@ -28,7 +29,7 @@ const MOST_FILES: u64 = 256;
 /// Numbers in all files that a case reads.
 pub(super) const MOST_NUMBERS: usize = 1 << 20;
 
-/// What a number of a file takes as a count and as a figure, beside the two keys, bytes.
+/// The memory of a number of a file, as a count and as a figure, without its two keys, bytes.
 pub(super) const OF_NUMBER: usize = 256;
 
 /// A run's folder, of which only so much is read as the budget allows.
@@ -37,12 +38,12 @@ pub(super) struct Files<'a> {
     pub(super) folder: &'a Path,
     /// The path by which its files are opened.
     pub(super) place: &'a Path,
-    /// What may be read of them.
+    /// The limit of memory.
     pub(super) budget: &'a Budget,
 }
 
 impl Files<'_> {
-    /// Whose reason may quote the file.
+    /// An error about a file, whose reason may quote it.
     pub(super) fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> StoreError {
         const LONGEST_REASON: usize = 500;
         StoreError::Damaged {
@@ -107,28 +108,28 @@ impl Files<'_> {
         })
     }
 
-    /// What was asked; a run may be a stranger's, and its case has never been read as a study.
-    pub(super) fn asked(&self) -> Result<Asked, StoreError> {
-        let asked: Asked = self.toml(RUN)?;
+    /// The plan of the run. An untrusted run may come with a case that no study could have.
+    pub(super) fn plan(&self) -> Result<Plan, StoreError> {
+        let plan: Plan = self.toml(RUN)?;
         let within = |key: &str, number: u64, range: std::ops::RangeInclusive<u64>| {
             let problem = || format!("{key}: {number} is not from {} to {}", range.start(), range.end());
             if range.contains(&number) { Ok(()) } else { Err(self.damaged(RUN, problem())) }
         };
-        within("case.cpus", asked.case.cpus.into(), 1..=Case::MOST_CPUS.into())?;
-        // A kernel that does not tell its HZ has 0 here.
-        within("hz", asked.hz.into(), 0..=10_000)?;
-        within("packages of case", asked.case.packages.len() as u64, 0..=Case::MOST_PACKAGES as u64)?;
-        within("tasks of case", asked.case.tasks.len() as u64, 0..=Case::MOST_TASKS as u64)?;
-        within("calls of case", asked.case.calls.len() as u64, 0..=Case::MOST_CALLS as u64)?;
-        within("figures of case", asked.case.figures.len() as u64, 0..=Case::MOST_FIGURES as u64)?;
-        if !is_id(&asked.case.id) || !is_id(&asked.case.name) {
+        within("case.cpus", plan.case.cpus.into(), 1..=Case::MOST_CPUS.into())?;
+        // A kernel whose configuration is unknown has 0 here.
+        within("hz", plan.hz.into(), 0..=10_000)?;
+        within("packages of case", plan.case.packages.len() as u64, 0..=Case::MOST_PACKAGES as u64)?;
+        within("tasks of case", plan.case.tasks.len() as u64, 0..=Case::MOST_TASKS as u64)?;
+        within("calls of case", plan.case.calls.len() as u64, 0..=Case::MOST_CALLS as u64)?;
+        within("figures of case", plan.case.figures.len() as u64, 0..=Case::MOST_FIGURES as u64)?;
+        if !is_id(&plan.case.id) || !is_id(&plan.case.name) {
             return Err(self.damaged(RUN, "case: its id and name must be one line each"));
         }
-        for (key, text, most) in asked.texts() {
+        for (key, text, most) in plan.texts() {
             within(&format!("bytes of {key}"), text.len() as u64, 0..=most)?;
         }
-        within("files of case.read", asked.case.read.len() as u64, 0..=MOST_FILES)?;
-        Ok(asked)
+        within("files of case.read", plan.case.read.len() as u64, 0..=MOST_FILES)?;
+        Ok(plan)
     }
 
     /// A piece that the guest sent, as far as it can be true.
@@ -141,7 +142,7 @@ impl Files<'_> {
         accept(self.json(&name)?).map_err(|reason| self.damaged(&name, reason))
     }
 
-    /// How the numbers in the files that the case reads grew over the window.
+    /// The increase over the window of the numbers in the files that the case reads.
     pub(super) fn read_by(&self, case: &Case) -> Result<Vec<FileCount>, StoreError> {
         let mut counts = Vec::new();
         for path in case.read.iter().filter(|path| !records::is_file(path)) {
@@ -166,14 +167,14 @@ impl Files<'_> {
         Ok(counts)
     }
 
-    /// What the case's profile tells, as far as there is memory for it.
-    pub(super) fn profile(&self, asked: &Asked) -> Result<Option<RunProfile>, StoreError> {
-        if !asked.case.profile {
+    /// The case's profile, if there is memory for it.
+    pub(super) fn profile(&self, plan: &Plan) -> Result<Option<RunProfile>, StoreError> {
+        if !plan.case.profile {
             return Ok(None);
         }
         let left = self.budget.held();
         let most = usize::try_from(left).unwrap_or(usize::MAX);
-        let profile = profiles::load_within(self.place, &asked.case, most).map_err(|error| match error {
+        let profile = profiles::load_within(self.place, &plan.case, most).map_err(|error| match error {
             ProfileError::Stream { source: stream::Error::TooMuch, .. } if most < MOST_HELD => {
                 self.spent(Spent::Held { bytes: left.saturating_add(1), left })
             }
@@ -188,9 +189,9 @@ impl Files<'_> {
         self.budget.take_held(bytes).map_err(|spent| self.spent(spent))
     }
 
-    /// What the host took from the guest's CPUs; nothing is known of runs before that was kept.
+    /// The time that the host took from the guest's CPUs.
     pub(super) fn stolen(&self, case: &Case) -> Result<Stolen, StoreError> {
-        if case.clock != Clock::Wall || !self.place.join(STOLEN).exists() {
+        if case.clock != Clock::Wall {
             return Ok(Stolen::new());
         }
         let stolen: Stolen = self.json(STOLEN)?;
@@ -210,10 +211,10 @@ impl Files<'_> {
         qperf::parse(&self.text(&output)?).map_err(|error| self.damaged(&output, error))
     }
 
-    /// What the trace and the kernel's accounts tell of idle states, where the run has accounts.
+    /// The idle states by the trace and by the kernel's accounts, if the run has accounts.
     pub(super) fn idle(
         &self,
-        asked: &Asked,
+        plan: &Plan,
         outcome: &Outcome,
         events: &[Event],
     ) -> Result<Option<RunIdle>, StoreError> {
@@ -221,14 +222,14 @@ impl Files<'_> {
         if !self.place.join(piece(pieces::IDLE_BEFORE)).exists() {
             return Ok(None);
         }
-        let accounts = |name: &str| self.said(name, |said| received::idle(said, asked.case.guest()));
+        let accounts = |name: &str| self.said(name, |said| received::idle(said, plan.case.guest()));
         let (before, after) = (accounts(pieces::IDLE_BEFORE)?, accounts(pieces::IDLE_AFTER)?);
-        let (case, hz, window) = (&asked.case, asked.hz, outcome.window_ns);
+        let (case, hz, window) = (&plan.case, plan.hz, outcome.window_ns);
         let limits = self.limits(case)?;
         Ok(idle::of_run(events, &idle::Setting { case, hz, window, before: &before, after: &after, limits }))
     }
 
-    /// The latency limits; none in a run of an earlier dyntick, and where the guest could not read them.
+    /// The latency limits; `None` if the guest could not read them.
     fn limits(&self, case: &Case) -> Result<Option<Limits>, StoreError> {
         let pieces = [pieces::LATENCY_LIMITS_BEFORE, pieces::LATENCY_LIMITS_AFTER];
         if !pieces.iter().all(|piece| self.place.join(format!("{RAW}/{piece}")).exists()) {

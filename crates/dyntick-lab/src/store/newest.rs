@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The newest runs of the cases of a study.
 
-use super::asked::is_of;
 use super::files::Files;
-use super::{Distinct, OBSERVATIONS, Run, StoreError, asked, load_within};
+use super::{Distinct, OBSERVATIONS, Run, StoreError, load_within, plans};
 use crate::budget::{Budget, Spent};
 use crate::seal::Sealer;
 use dyntick_study::Case;
@@ -12,20 +11,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// What is kept of a case and repetition.
+/// The stored run of a case and repetition.
 #[derive(Debug)]
 pub struct Kept {
-    /// Which of the cases.
+    /// The position of the case.
     pub case: usize,
-    /// Which repetition, from 0.
+    /// The repetition, from 0.
     pub repetition: u32,
     /// The run, or why the newest cannot be read and no older one can.
     pub run: Result<Run, StoreError>,
 }
 
-/// The newest whole run of each of these cases and repetitions among `runs`, whatever machine, image and
-/// kernel it had. Older ones stand there too when this program or a kernel has changed meanwhile. Where nothing is
-/// known of seals, no run is known to be made here. All of them are held at once, within one budget.
+/// The newest complete run of each of these cases and repetitions among `runs`, with any machine, image and kernel.
+/// There may be older ones, of an earlier dyntick or kernel. Without a sealer no run counts as made here. All of them
+/// are held at once, within one limit of memory.
 pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Kept> {
     let budget = Budget::of_many();
     let distinct = RefCell::new(Distinct::default());
@@ -35,8 +34,8 @@ pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Kept>
     })
 }
 
-/// How long the newest run of each of these cases took, all stages of its guest together, by the case's place. Nobody
-/// vouches for it: it is outside of the seal.
+/// The wall time of the newest run of each of these cases, all stages of its guest together, by the position of the
+/// case. It is not covered by the seal.
 pub fn timings(runs: &Path, cases: &[Case]) -> BTreeMap<usize, Duration> {
     // Less than a kibibyte each.
     let budget = Budget::of_many();
@@ -61,26 +60,26 @@ pub fn timings(runs: &Path, cases: &[Case]) -> BTreeMap<usize, Duration> {
 /// No run takes longer than a week.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Folders by case and repetition, and by when they became whole.
+/// The folders by case and repetition, and by the time at which they became complete.
 pub(super) type Chosen = BTreeMap<(usize, u32), BTreeMap<SystemTime, PathBuf>>;
 
 /// The folders that say of themselves that they are runs of these cases.
 pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     let folders = std::fs::read_dir(runs).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut found = Chosen::new();
-    for (folder, asked) in asked(folders) {
+    for (folder, plan) in plans(folders) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
-        let (Ok(asked), Ok(time)) = (asked, modified(&folder.join(OBSERVATIONS))) else { continue };
-        let wanted = |case: &Case| is_of(case, &asked) && asked.repetition < case.runs();
+        let (Ok(plan), Ok(time)) = (plan, modified(&folder.join(OBSERVATIONS))) else { continue };
+        let wanted = |case: &Case| plan.is_of(case) && plan.repetition < case.runs();
         if let Some(number) = cases.iter().position(wanted) {
-            found.entry((number, asked.repetition)).or_default().insert(time, folder);
+            found.entry((number, plan.repetition)).or_default().insert(time, folder);
         }
     }
     found
 }
 
-/// To find out that a run is too large, or damaged at its end, takes as long as to read it; after so many no
-/// other is tried.
+/// The number of runs that may be too large, or damaged, before no other is tried: each takes as long as to read a good
+/// one.
 const MOST_REFUSED: usize = 8;
 const MOST_DAMAGED: usize = 64;
 
@@ -98,30 +97,32 @@ pub(super) fn read_chosen(
         })
     };
     for (&(case, repetition), folders) in chosen {
-        let is_it = |run: &Run| is_of(&cases[case], &run.asked) && run.asked.repetition == repetition;
-        let run = match refused.get() < MOST_REFUSED && damaged.get() < MOST_DAMAGED {
-            true => newest_of(folders, &is_it, &load),
-            false => folders.values().next_back().map(|folder| {
+        let is_it = |run: &Run| run.plan.is_of(&cases[case]) && run.plan.repetition == repetition;
+        let run = if refused.get() < MOST_REFUSED && damaged.get() < MOST_DAMAGED {
+            newest_of(folders, &is_it, &load)
+        } else {
+            folders.values().next_back().map(|folder| {
                 let spent = Spent::Before { failed: refused.get() + damaged.get() };
                 Err(StoreError::Spent { path: folder.clone(), spent })
-            }),
+            })
         };
         kept.extend(run.map(|run| Kept { case, repetition, run }));
     }
     kept
 }
 
-/// So many runs of one case are tried where the newest are damaged: each may take as long to read as a whole one.
+/// The number of runs of one case that are tried if the newest are damaged: each may take as long to read as a complete
+/// one.
 const MOST_TRIED: usize = 8;
 
-/// The newest of these that is whole, or why the newest of all is not.
+/// The newest complete run of these, or the reason for which the newest of all is not.
 fn newest_of(
     folders: &BTreeMap<SystemTime, PathBuf>,
     is_it: &dyn Fn(&Run) -> bool,
     load: &dyn Fn(&Path) -> Result<Run, StoreError>,
 ) -> Option<Result<Run, StoreError>> {
     let mut why = None;
-    // A damaged one does not hide an older that is whole.
+    // A damaged run does not hide an older complete one.
     for folder in folders.values().rev().take(MOST_TRIED) {
         match load(folder) {
             // What stood at the path when it was chosen need not be what was read.

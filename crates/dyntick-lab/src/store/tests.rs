@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs in folders that somebody else made.
+//! Runs in folders of untrusted origin.
 
 use super::files::MOST_NUMBERS;
 use super::newest::{chosen, read_chosen};
 use super::*;
+use crate::names::{RAW, RUN, TIMING};
 use crate::perturb;
 use crate::qemu::{Accelerator, Host};
 use dyntick_guest::{Moment, piece_of_file};
@@ -48,7 +49,7 @@ tasks = []
 
 const BEGIN: u64 = 1_000_000_000;
 
-/// A page of so many timer interrupts of two events each.
+/// A page with this number of timer interrupts of two events each.
 fn page(interrupts: u32) -> Vec<u8> {
     let record = |id: u32| [2u32 | 10 << 5, id, 0].map(u32::to_le_bytes).concat();
     let data = [record(1), record(2)].concat().repeat(interrupts as usize);
@@ -60,21 +61,21 @@ fn page(interrupts: u32) -> Vec<u8> {
 
 #[test]
 fn a_run_of_before_there_were_disks_has_none_and_keeps_its_name() {
-    let read = |text: &str| toml::from_str::<Asked>(&format!("repetition = 0{text}")).unwrap();
+    let read = |text: &str| toml::from_str::<Plan>(&format!("repetition = 0{text}")).unwrap();
     let before = read(ASKED);
     assert_eq!(before.case.disk, None);
     assert!(!toml::to_string(&before).unwrap().contains("disk"), "its fingerprint is of the same text");
     let with =
         |disk: &str| read(&ASKED.replace("append = \"\"\n", &format!("append = \"\"\ndisk = {disk}\n")));
     assert_eq!(with("67108864").case.disk, Some(64 << 20));
-    let names = [&before, &with("67108864"), &with("134217728")].map(Asked::fingerprint);
+    let names = [&before, &with("67108864"), &with("134217728")].map(Plan::fingerprint);
     assert!(names[0] != names[1] && names[1] != names[2] && names[0] != names[2], "{names:?}");
 }
 
-/// What is changed in the text of `run.toml`.
+/// A change to the text of `run.toml`.
 type Change = fn(&str) -> String;
 
-/// What a repetition of virtual time has changed, as `run.toml` says it.
+/// The change of a repetition in virtual time, as in `run.toml`.
 fn perturbed(repetition: u32) -> String {
     let table = |perturbation| format!("[perturbation]\n{}", toml::to_string(&perturbation).unwrap());
     perturb::of(dyntick_model::Clock::Virtual, repetition).map(table).unwrap_or_default()
@@ -114,12 +115,12 @@ fn unchanged(text: &str) -> String {
 fn runs() -> (tempfile::TempDir, Vec<Case>) {
     let folder = tempfile::tempdir().unwrap();
     (0..3).for_each(|repetition| run(&folder.path().join(format!("c.{repetition}")), repetition, unchanged));
-    let (_, asked) = asked([folder.path().join("c.0")]).next().unwrap();
+    let (_, asked) = plans([folder.path().join("c.0")]).next().unwrap();
     let cases = vec![asked.unwrap().case];
     (folder, cases)
 }
 
-fn told(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
+fn message(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
     let of = |kept: &Kept| match &kept.run {
         Ok(run) => Ok(run.explanation.interruptions.len()),
         Err(error) => Err(error.to_string()),
@@ -130,12 +131,12 @@ fn told(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
 #[test]
 fn all_repetitions_are_read() {
     let (folder, cases) = runs();
-    let all = told(&newest(folder.path(), &cases, None));
+    let all = message(&newest(folder.path(), &cases, None));
     assert_eq!(all, [(0, Ok(50)), (1, Ok(50)), (2, Ok(50))]);
 }
 
-/// By one run's question it is chosen, and another's folder stands there when it is read: `runs` may hold links, which
-/// whoever owns their targets turns at any moment.
+/// A run is chosen by its plan, and another folder may be at its path when it is read: `runs` may hold links, whose
+/// targets another user can replace at any moment.
 #[test]
 fn a_run_is_judged_by_what_was_read() {
     let (folder, cases) = runs();
@@ -151,7 +152,7 @@ fn a_run_is_judged_by_what_was_read() {
         std::fs::rename(&place, &aside).unwrap();
         symlink(&other, &place).unwrap();
         let kept = read_chosen(&found, &cases, &load);
-        assert_eq!(told(&kept), [(1, Ok(50)), (2, Ok(50))], "{number}");
+        assert_eq!(message(&kept), [(1, Ok(50)), (2, Ok(50))], "{number}");
         std::fs::remove_file(&place).unwrap();
         std::fs::rename(&aside, &place).unwrap();
     }
@@ -163,7 +164,7 @@ fn runs_that_are_held_at_once_have_one_budget() {
     let (folder, cases) = runs();
     let found = chosen(folder.path(), &cases);
     let within = |budget: &Budget| {
-        told(&read_chosen(&found, &cases, &|folder| load_within(folder, None, budget)))
+        message(&read_chosen(&found, &cases, &|folder| load_within(folder, None, budget)))
             .into_iter()
             .map(|(_, run)| run)
             .collect::<Vec<_>>()
@@ -183,7 +184,7 @@ fn runs_that_are_held_at_once_have_one_budget() {
     assert!(why.contains("; run or report fewer cases"), "{why}");
 }
 
-/// What `lab run` holds was read alone, run by run.
+/// Each run of `lab run` was read alone.
 #[test]
 fn runs_that_were_read_alone_are_held_within_one_budget() {
     let (folder, cases) = runs();
@@ -258,7 +259,7 @@ fn a_profile_counts_in_the_budget() {
     assert_eq!(alone.held(), 2000, "what fails has taken nothing");
 }
 
-/// What a program printed is no file that is missing where it is more than may be read.
+/// The output of a program that exceeds the limit is not a missing file.
 #[test]
 fn outputs_count_in_the_budget_of_one_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -285,7 +286,7 @@ fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_larg
     let first = read_chosen(&found, &cases, &|folder| load_within(folder, None, &budget)).remove(0);
     assert!(matches!(first.run, Err(StoreError::Spent { .. })), "{:?}", first.run);
     std::fs::write(again.join("raw/comms.json"), "[").unwrap();
-    assert_eq!(told(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
+    assert_eq!(message(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
 }
 
 /// Links to one run, or to a large file of it, are a small archive; each would be read as the first.
@@ -302,10 +303,10 @@ fn a_run_with_a_file_of_another_is_not_read() {
     assert!(matches!(kept[2].run, Err(StoreError::Shared { .. })), "{:?}", kept[2].run);
 }
 
-/// Where the newest are damaged at their ends, each takes as long to read as a whole one.
+/// Each run that is damaged at its end takes as long to read as a complete one.
 #[test]
 fn of_damaged_runs_only_some_are_tried() {
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
     let folders = (0..20).map(|second| (at(second), PathBuf::from(format!("c.{second}")))).collect();
     let found = newest::Chosen::from([((0, 0), folders)]);
@@ -317,7 +318,7 @@ fn of_damaged_runs_only_some_are_tried() {
     assert_eq!((kept.len(), read.get()), (1, 8));
     let why = kept[0].run.as_ref().unwrap_err().to_string();
     assert!(why.contains("c.19"), "of the newest: {why}");
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     let cases = [Case { repeat: 100, ..asked.case }];
     let one =
         |repetition: u32| BTreeMap::from([(at(repetition.into()), PathBuf::from(format!("c.{repetition}")))]);
@@ -333,7 +334,7 @@ fn of_damaged_runs_only_some_are_tried() {
 /// Each refusal takes as long as reading the run, and a study may have ten thousand.
 #[test]
 fn after_some_refusals_no_other_run_is_read() {
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     let cases = [Case { repeat: 20, ..asked.case }];
     let one = |repetition| BTreeMap::from([(SystemTime::now(), PathBuf::from(format!("c.{repetition}")))]);
     let found: newest::Chosen = (0..20).map(|repetition| ((0, repetition), one(repetition))).collect();
@@ -351,34 +352,34 @@ fn after_some_refusals_no_other_run_is_read() {
 fn a_run_that_cannot_be_read_says_why() {
     let (folder, cases) = runs();
     std::fs::write(folder.path().join("c.1/raw/comms.json"), "[").unwrap();
-    let kept = told(&newest(folder.path(), &cases, None));
+    let kept = message(&newest(folder.path(), &cases, None));
     assert_eq!((kept.len(), &kept[0].1), (3, &Ok(50)));
     let why = kept[1].1.as_ref().unwrap_err();
     assert!(why.contains("c.1/raw/comms.json: invalid type"), "{why}");
 }
 
-/// It is outside of the seal, so that anybody may have put it there.
+/// The timing is not covered by the seal, so any user may have written it.
 #[test]
 fn the_times_of_stages_are_a_handful_of_numbers() {
     let (folder, cases) = runs();
     let numbers: Vec<String> = (0..10_000).map(|number| format!(r#""{number}":1.0"#)).collect();
     std::fs::write(folder.path().join("c.2").join(TIMING), format!("{{{}}}", numbers.join(","))).unwrap();
-    let kept = told(&newest(folder.path(), &cases, None));
+    let kept = message(&newest(folder.path(), &cases, None));
     let why = kept[2].1.as_ref().unwrap_err();
     assert!(why.contains("timing.json") && why.contains("larger than"), "{why}");
 }
 
 #[test]
 fn a_run_on_another_machine_is_another_run() {
-    let asked: Asked = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
+    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
     assert_eq!(asked.host, None, "nothing is known of it where time is virtual");
     let on = |processor: &str| {
         let host =
             Host { processor: processor.to_owned(), cpus: 4, release: "6.12".to_owned(), is_virtual: true };
-        Asked { accelerator: Accelerator::Kvm, host: Some(host), ..asked.clone() }
+        Plan { accelerator: Accelerator::Kvm, host: Some(host), ..asked.clone() }
     };
     let kept = toml::to_string_pretty(&on("EPYC")).unwrap();
-    let read: Asked = toml::from_str(&kept).unwrap();
+    let read: Plan = toml::from_str(&kept).unwrap();
     assert_eq!(read, on("EPYC"), "{kept}");
     assert_eq!(read.fingerprint(), on("EPYC").fingerprint());
     assert_ne!(read.fingerprint(), on("Xeon").fingerprint());

@@ -13,7 +13,7 @@ use dyntick_model::Clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was taken as the sample.
+/// The sample of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
@@ -21,14 +21,14 @@ pub enum Basis {
     Runs,
     /// Samples within one run of a side, as if they did not depend on one another.
     Samples,
-    /// Nothing: the runs of each side are equal, in virtual time.
+    /// No sample: the runs of each side are equal, in virtual time.
     Exact,
 }
 
 /// One figure of one side.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SideFigure {
-    /// How many runs it has.
+    /// The number of its runs.
     pub runs: usize,
     /// The median of the runs, or the figure of the one run.
     pub value: Estimate,
@@ -39,43 +39,43 @@ pub struct SideFigure {
 /// One figure of two sides, compared.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
-    /// What was taken as the sample.
+    /// The sample.
     pub basis: Basis,
     /// The first side, and the one that is compared with it.
     pub sides: [SideFigure; 2],
-    /// By how much the side exceeds the first: Hodges-Lehmann of runs, the difference of samples.
+    /// The excess of the side over the first: Hodges-Lehmann for runs, the difference for samples.
     pub shift: Estimate,
     /// The same in percent of the first side's value; none where that is zero.
     pub percent: Option<f64>,
-    /// How often a run of the side is larger than one of the first; where runs are the sample.
+    /// The probability that a run of the side is larger than one of the first; only if runs are the sample.
     pub superiority: Option<Superiority>,
-    /// Whether they differ, for itself.
+    /// The test for a difference, not adjusted.
     pub test: Option<Test>,
     /// The p value adjusted for all others of the comparison.
     pub adjusted_p: Option<f64>,
-    /// The smallest shift that so many runs show four times of five, with so many figures compared; none
-    /// where no shift is large enough for so few runs.
+    /// The smallest shift that this number of runs shows with a probability of 80 %, with this number of figures
+    /// compared. `None` if the runs are too few to show any shift.
     pub could_show: Option<f64>,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What makes it doubtful.
+    /// The doubts about it.
     pub flags: Vec<Flag>,
     #[serde(skip)]
     precision: Option<Precision>,
 }
 
 impl Figure {
-    /// Of one value of each run; none if a side has none that is a number.
+    /// Compares one value of each run; `None` if a side has no finite value.
     pub(super) fn of_runs(a: &[f64], b: &[f64], clock: Clock) -> Option<Self> {
-        let told =
+        let expected =
             [a, b].map(|side| side.iter().copied().filter(|value| usable(*value)).collect::<Vec<f64>>());
         let equal = |side: &Vec<f64>| side.windows(2).all(|pair| pair[0] == pair[1]);
-        let mut figure = if clock == Clock::Virtual && told.iter().all(equal) {
-            Self::exact(*told[0].first()?, *told[1].first()?, [told[0].len(), told[1].len()])
+        let mut figure = if clock == Clock::Virtual && expected.iter().all(equal) {
+            Self::exact(*expected[0].first()?, *expected[1].first()?, [expected[0].len(), expected[1].len()])
         } else {
-            Self::of_sample(&told[0], &told[1])?
+            Self::of_sample(&expected[0], &expected[1])?
         };
-        let left_out = [a.len() - told[0].len(), b.len() - told[1].len()];
+        let left_out = [a.len() - expected[0].len(), b.len() - expected[1].len()];
         let flags = (0..2)
             .filter(|side| left_out[*side] > 0)
             .map(|side| Flag::NotNumbers { side, count: left_out[side] });
@@ -96,8 +96,8 @@ impl Figure {
         Some(figure)
     }
 
-    /// Of a point of distributions: of the runs where both sides have several, else of the samples. None
-    /// where a run has no such point.
+    /// Compares a point of distributions: the runs if both sides have several, otherwise the samples. `None` if a run
+    /// has no such point.
     pub(super) fn of_point(point: Point, runs: [&[Grouped]; 2], clock: Clock) -> Option<Self> {
         if runs.iter().all(|runs| runs.len() > 1) {
             let values =
@@ -121,7 +121,7 @@ impl Figure {
         Some(figure)
     }
 
-    /// Of runs that are equal on each side, in virtual time.
+    /// Compares runs that are equal on each side, in virtual time.
     pub(super) fn exact(a: f64, b: f64, runs: [usize; 2]) -> Self {
         let exact = |value| Estimate { value, bounds: Bounds::None(NoInterval::Exact) };
         let side = |runs, value| SideFigure { runs, value: exact(value), summary: None };
@@ -145,7 +145,7 @@ impl Figure {
         }
     }
 
-    /// Gives the verdict, among so many figures compared.
+    /// Gives the verdict, for this number of compared figures.
     pub(super) fn judge(&mut self, better: Better, same_within: f64, tests: usize) {
         if self.basis == Basis::Exact {
             let difference = self.shift.value;
@@ -179,7 +179,7 @@ impl Figure {
     }
 }
 
-/// Whether differences of such values are numbers.
+/// Returns true if differences of such values are finite.
 fn usable(value: f64) -> bool {
     value.abs() < 1e300
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What makes a figure doubtful, as values.
+//! The doubts about a figure, as values.
 
 use crate::drift::{Trend, trend};
 use crate::outliers::{Outlier, outliers, spread};
@@ -12,37 +12,37 @@ use serde::Serialize;
 pub enum Flag {
     /// The values of a side rise or fall while its runs go on.
     Drift {
-        /// Which side.
+        /// The side.
         side: usize,
-        /// How strongly; its p value is its own, and was adjusted for the number of trends that were looked at.
+        /// The strength; its p value is adjusted for the number of trends that were tested.
         trend: Trend,
     },
     /// A run is far from the others of its side. It is not left out.
     Outlier {
-        /// Which side.
+        /// The side.
         side: usize,
-        /// Which run, and how far.
+        /// The run, and its distance.
         outlier: Outlier,
     },
     /// The runs of one side spread more than three times as far as those of the other: the interval of the
     /// shift takes it that both are distributed alike. It covers 92 to 95 % then instead of 95 % with as many
     /// runs of each, less with unequal numbers.
     SpreadsDiffer {
-        /// How many times as far those of the second side spread.
+        /// The spread of the second side divided by that of the first.
         ratio: f64,
     },
     /// Values that are no numbers, or too large for one, were left out.
     NotNumbers {
-        /// Which side.
+        /// The side.
         side: usize,
-        /// How many.
+        /// The number of values.
         count: usize,
     },
     /// A side has one run: what is shown holds for the samples of these runs, and not for others like them.
     OneRun,
-    /// With so many figures compared, so few runs cannot show a difference of any size.
+    /// With this number of figures compared, so few runs cannot show a difference of any size.
     TooFewForSoMany {
-        /// How many runs of each side could.
+        /// The number of runs of each side that could.
         needed: usize,
     },
 }
@@ -57,10 +57,11 @@ impl Flag {
     }
 }
 
-/// The most runs of a side that are reported as outliers: more would be no outliers, and nobody would read them.
+/// The largest number of outliers reported for a side: with more of them the values would not be outliers.
 const MOST: usize = 20;
 
-/// What the runs of two sides show; every trend, for which of them are shown depends on how many there are.
+/// The doubts about the runs of two sides. All trends are returned: the number of trends decides which of them are
+/// shown.
 pub(super) fn of_runs(sides: [&[f64]; 2]) -> Vec<Flag> {
     let mut flags = Vec::new();
     for (side, runs) in sides.into_iter().enumerate() {

@@ -10,27 +10,27 @@ use serde::Serialize;
 /// The greatest adjusted p value with which a difference is shown.
 pub const ALPHA: f64 = 1.0 - LEVEL;
 
-/// What follows from a figure of two sides. The rules, in this order:
+/// The verdict on a figure of two sides. The rules, in this order:
 ///
 /// 1. The runs of each side are equal, in virtual time: [`Verdict::TheChange`].
 /// 2. The interval of the shift lies within the margin, `same_within` percent of the first side's value (the ends
 ///    included): [`Verdict::SameWithin`]. That is two one-sided tests (Schuirmann 1987), each of 2.5 %; it is
-///    reported also where there is a difference beyond chance, for one that does not matter. Not adjusted for the
+///    reported also if there is a difference beyond chance that does not matter. It is not adjusted for the
 ///    number of comparisons.
-/// 3. The adjusted p value is at most [`ALPHA`] and the interval does not have zero: [`Verdict::Better`] or
-///    [`Verdict::Worse`] by the sign of the shift, [`Verdict::Different`] where nobody said what is better.
+/// 3. The adjusted p value is at most [`ALPHA`] and the interval does not contain zero: [`Verdict::Better`] or
+///    [`Verdict::Worse`] by the sign of the shift, [`Verdict::Different`] if the better direction is unknown.
 /// 4. Anything else: [`Verdict::Inconclusive`].
 ///
-/// Where the interval would have no width ([`NoInterval::NoSpread`]) the shift stands for both of its ends. Where there
-/// is none for another reason, rules 2 and 3 are not met.
+/// If the interval would have no width ([`NoInterval::NoSpread`]), the shift is used for both of its ends. If there is
+/// no interval for another reason, rules 2 and 3 do not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The side is better than the first.
     Better,
-    /// It is worse.
+    /// The side is worse.
     Worse,
-    /// It differs, and nobody said in which direction it is better.
+    /// The sides differ, and the better direction is unknown.
     Different,
     /// A difference, if there is any, is smaller than what matters.
     SameWithin {
@@ -39,20 +39,20 @@ pub enum Verdict {
     },
     /// Neither can be said.
     Inconclusive {
-        /// About how many more runs of each side would decide, with a probability of four fifths; none where
-        /// that cannot be known, or where it is more than anybody would do.
+        /// The approximate number of further runs of each side that would decide, with a probability of 80 %; `None`
+        /// if it cannot be estimated or is not practical.
         more_runs: Option<u64>,
     },
-    /// Nothing is uncertain: the difference is what the change does.
+    /// The difference is exact, and due to the change.
     TheChange {
-        /// By how much the side exceeds the first; 0 where the change does nothing.
+        /// The excess of the side over the first; 0 if the change has no effect.
         difference: f64,
-        /// What that means.
+        /// The direction.
         change: Change,
     },
 }
 
-/// What a difference that is certain means.
+/// The direction of an exact difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -60,14 +60,14 @@ pub enum Change {
     None,
     /// The side is better.
     Better,
-    /// It is worse.
+    /// The side is worse.
     Worse,
-    /// It differs, and nobody said in which direction it is better.
+    /// The sides differ, and the better direction is unknown.
     Different,
 }
 
 impl Change {
-    /// Of a difference.
+    /// Judges a difference.
     pub(super) fn of(difference: f64, better: Better) -> Self {
         match better {
             _ if difference == 0.0 => Self::None,
@@ -79,10 +79,10 @@ impl Change {
     }
 }
 
-/// What a verdict is given on.
+/// The evidence for a verdict.
 pub(super) struct Evidence {
     pub shift: Estimate,
-    /// What does not matter, in the figure's unit.
+    /// The margin within which a difference does not matter, in the figure's unit.
     pub margin: f64,
     /// The same in percent.
     pub percent: f64,
@@ -128,7 +128,7 @@ impl Evidence {
         Verdict::Inconclusive { more_runs: Some(more).filter(|more| *more < crate::MOST) }
     }
 
-    /// How many runs of each side could have shown a difference, where so few cannot, be it ever so large.
+    /// The number of runs of each side that could show a difference, if there are too few to show one of any size.
     pub fn out_of_reach(&self) -> Option<usize> {
         let [m, n] = self.runs;
         (shift::least(m, n) > self.each).then(|| shift::fewest(self.each))

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// A point of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Point {
-    /// What this share, 0 to 1, of all samples do not exceed.
+    /// The value that this share, 0 to 1, of all samples does not exceed.
     Quantile(f64),
     /// The largest sample.
     Max,
@@ -62,9 +62,8 @@ impl JsonSchema for Point {
 }
 
 impl Grouped {
-    /// What lies at a point; none where nothing does or it is beyond the histogram. A quantile that so few
-    /// samples cannot have (fewer than one lies beyond it) is the maximum under another name, and is not
-    /// shown.
+    /// The value at a point; `None` if there is none or it is beyond the histogram. A quantile beyond which less than
+    /// one sample lies is the maximum by another name, and is not shown.
     pub fn value(&self, point: Point) -> Option<f64> {
         match point {
             Point::Quantile(share) if self.samples() as f64 * (1.0 - share) < 1.0 - 1e-9 => None,
@@ -85,7 +84,7 @@ impl Grouped {
         Some(Estimate { value, bounds })
     }
 
-    /// By the central limit theorem.
+    /// The bounds of the mean, by the central limit theorem.
     fn mean_bounds(&self, mean: f64) -> Bounds {
         let variance = self.moments().map_or(0.0, |(_, variance)| variance);
         let half_width = normal::two_sided(crate::LEVEL) * (variance / self.samples() as f64).sqrt();

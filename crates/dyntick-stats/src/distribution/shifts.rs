@@ -24,8 +24,8 @@ pub(crate) fn between(a: &Estimate, b: &Estimate) -> Estimate {
 }
 
 impl Estimate {
-    /// How probable such a figure or one further from zero is where the true one is zero: from the distance
-    /// to the end of the interval that is nearer to zero, taken as normal. None without interval.
+    /// The probability of this figure, or one further from zero, if the true one is zero. It follows from the
+    /// distance to the end of the interval that is nearer to zero, taken as normal. `None` without an interval.
     pub(crate) fn test(&self) -> Option<Test> {
         let Interval { low, high, level } = *self.bounds.interval()?;
         let reach = if self.value > 0.0 { self.value - low } else { high - self.value };
@@ -35,8 +35,8 @@ impl Estimate {
     }
 }
 
-/// How often a sample of the second is larger than one of the first. Samples beyond a histogram are above all
-/// that was counted, and equal to one another. None if one has no samples.
+/// The probability that a sample of the second side is larger than one of the first. Samples beyond a histogram are
+/// above all counted ones, and equal to one another. `None` if a side has no samples.
 pub(crate) fn more_often(a: &Grouped, b: &Grouped) -> Option<Superiority> {
     let counts = [a.samples() as f64, b.samples() as f64];
     if counts.contains(&0.0) {

@@ -8,7 +8,7 @@ use crate::shift::shift;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many samples of two sides were above a limit.
+/// The numbers of samples of two sides above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tail {
     /// The limit, in the metric's unit; what equals it is not above.
@@ -19,16 +19,15 @@ pub struct Tail {
     pub samples: [u64; 2],
     /// The share above it of each side, with the interval of a Poisson count where there is one run.
     pub share: [Estimate; 2],
-    /// How many times as frequent they are on the second side, as if no sample depended on another; only of
+    /// The frequency on the second side divided by that on the first, as if the samples were independent; only for
     /// one run each.
     pub ratio: Option<Ratio>,
-    /// By how much the second side's runs have more of them, in samples per million (Hodges-Lehmann); only of
-    /// several runs.
+    /// The excess of the second side's runs, in samples per million (Hodges-Lehmann); only for several runs.
     pub shift: Option<Estimate>,
 }
 
 impl Tail {
-    /// Of the runs of two sides; none where a count cannot be known or there are no samples.
+    /// Compares the runs of two sides; `None` if a count is unknown or there are no samples.
     pub(crate) fn of(limit: u64, sides: [&[Grouped]; 2]) -> Option<Self> {
         let count = |runs: &[Grouped]| {
             let above: Vec<u64> = runs.iter().map(|run| run.above(limit)).collect::<Option<_>>()?;
@@ -62,8 +61,8 @@ impl Tail {
     }
 }
 
-/// Limits for two sides where nobody gave any: 1, 2 and 5 times the powers of ten, from what one in a hundred
-/// of all samples exceeds up to below the largest value that was counted. At most ten, the highest ones.
+/// The default limits for two sides: 1, 2 and 5 times the powers of ten, from the value that one in a hundred of all
+/// samples exceeds to below the largest counted value. The ten highest are returned.
 pub fn ladder(sides: [&Grouped; 2]) -> Vec<u64> {
     let from = sides.iter().filter_map(|side| side.quantile(0.99)).fold(f64::INFINITY, f64::min);
     // Above the last counted value of a histogram that something is beyond, nothing is known.
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn several_runs_are_told_apart() {
+    fn several_runs_are_distinguished() {
         let run = |above: u64| side(&[(3, 1_000_000 - above), (60, above)], 0);
         let (a, b) = ([1, 2, 3, 4].map(run), [11, 12, 13, 14].map(run));
         let tail = Tail::of(50, [&a, &b]).unwrap();

@@ -49,7 +49,7 @@ fn figures(comparison: &Comparison) -> impl Iterator<Item = &Figure> {
     })
 }
 
-fn told(verdict: Verdict) -> bool {
+fn expected(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Better | Verdict::Worse)
 }
 
@@ -58,7 +58,7 @@ fn of_verdicts() {
     for shape in SHAPES {
         for runs in RUNS {
             let found = share(seed(12, shape, runs), |random| {
-                figures(&compared(random, shape, runs, 1, 0.0)).any(|figure| told(figure.verdict))
+                figures(&compared(random, shape, runs, 1, 0.0)).any(|figure| expected(figure.verdict))
             });
             seldom("better or worse without a difference", shape, runs, found);
         }
@@ -69,7 +69,7 @@ fn of_verdicts() {
 fn of_verdicts_on_many_metrics() {
     for shape in [Shape::Skewed, Shape::Ties] {
         let found = share(seed(13, shape, 10), |random| {
-            figures(&compared(random, shape, 10, 8, 0.0)).any(|figure| told(figure.verdict))
+            figures(&compared(random, shape, 10, 8, 0.0)).any(|figure| expected(figure.verdict))
         });
         seldom("better or worse of any of 8 metrics without a difference", shape, 10, found);
     }

@@ -66,8 +66,8 @@ fn quantiles_means_tails_and_superiority() {
             count[0] += usize::from(covers(&figure.sides[0].value, grouped_old.value(*point).unwrap()));
             count[1] += usize::from(covers(&figure.shift, moved(*point)));
         }
-        let told = found.tails[0].ratio.unwrap();
-        tails += usize::from(told.low <= ratio && told.high.is_some_and(|high| ratio <= high));
+        let expected = found.tails[0].ratio.unwrap();
+        tails += usize::from(expected.low <= ratio && expected.high.is_some_and(|high| ratio <= high));
         let probability = found.superiority.unwrap().probability.bounds;
         order += usize::from(probability.interval().unwrap().covers(superior));
         true

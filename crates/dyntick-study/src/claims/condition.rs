@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a figure must be.
+//! The condition of a check: a relation and a bound.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,13 +7,13 @@ use serde::Serialize;
 /// A bound.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Condition {
-    /// How the two compare.
+    /// The relation of the figure to the bound.
     pub relation: Relation,
-    /// With what.
+    /// The bound.
     pub bound: f64,
 }
 
-/// How a figure and its bound compare.
+/// A relation of a figure to its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[allow(missing_docs)]
 pub enum Relation {
@@ -59,7 +59,7 @@ impl std::fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Whether a value meets it.
+    /// Returns true if a value meets the condition.
     pub fn holds(&self, value: f64) -> bool {
         match self.relation {
             Relation::Less => value < self.bound,

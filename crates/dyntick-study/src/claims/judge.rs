@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From figures to verdicts.
+//! The judge: from figures to verdicts.
 
 use super::number::number;
 use super::perturbed::Perturbed;
@@ -20,13 +20,17 @@ fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
         court.rulings = vec![(String::new(), Ruling::CannotTell)];
         court.evidence.push(reason.clone());
     }
-    claim.checks.iter().for_each(|check| court.hear(check, true));
-    claim.evidence.iter().for_each(|check| court.hear(check, false));
+    for check in &claim.checks {
+        court.hear(check, true);
+    }
+    for check in &claim.evidence {
+        court.hear(check, false);
+    }
     let rests_on = rests_on(study, claim, &court.rulings);
     Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence, rests_on }
 }
 
-/// How long exits take on the machines that the judged cases have, where anything was judged.
+/// The sources of exit times of the machines of the judged cases, if anything was judged.
 fn rests_on(study: &Study, claim: &Claim, rulings: &[(String, Ruling)]) -> Vec<String> {
     let meant = |case: &&Case| claim.checks.iter().any(|check| case.answers_to(&check.case));
     let machines = study.cases.iter().filter(|case| claim.speaks_of(case)).filter(meant);
@@ -36,8 +40,8 @@ fn rests_on(study: &Study, claim: &Claim, rulings: &[(String, Ruling)]) -> Vec<S
             all.push(words);
         }
     }
-    let told = rulings.iter().any(|(_, ruling)| *ruling != Ruling::CannotTell);
-    if told { all } else { Vec::new() }
+    let message = rulings.iter().any(|(_, ruling)| *ruling != Ruling::CannotTell);
+    if message { all } else { Vec::new() }
 }
 
 /// The variants that get a ruling of their own, in the order of the study. A variant all of whose
@@ -257,8 +261,8 @@ mod tests {
              table's worst case; CPUs are woken ahead of their timers (pre-wake))"
         );
         assert_eq!(summary("", &[]), "inconclusive");
-        let told = study("exit='median'").unwrap_err().to_string();
-        assert!(told.contains("exit: 'median' is none of \"table\", \"measured\""), "{told}");
+        let message = study("exit='median'").unwrap_err().to_string();
+        assert!(message.contains("exit: 'median' is none of \"table\", \"measured\""), "{message}");
     }
 
     #[test]
@@ -285,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_without_an_axis_stands_beside_each_of_its_values() {
+    fn case_without_an_axis_is_compared_with_each_value() {
         let verdict = verdict(
             "[[claim]]\ntext='fewer'\nonly=['debian:6.12']\n\
              check=[{case='b',figure='ticks',ratio-to='a',is='<= 0.5'},{case='a',figure='ticks',is='> 1'}]",
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_still_shows_its_evidence() {
+    fn claim_that_cannot_be_judged_shows_its_evidence() {
         let verdict = verdict(
             "[[claim]]\ntext='caches'\ncannot-tell='no caches here'\nevidence=[{case='a/debian:6.1',figure='ticks'}]",
             &[("a/debian:6.1", "ticks", &[3.0])],

@@ -19,27 +19,26 @@ use super::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// A claim: reproduced for a variant if all its checks hold there.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
-    /// What is claimed.
+    /// The claim.
     pub text: String,
-    /// Why it cannot be known here at all, where that is so.
+    /// The reason for which this laboratory cannot judge it at all.
     pub cannot_tell: Option<String>,
     /// The matrix labels (as kernels) that it speaks of; all where empty.
     pub only: Vec<String>,
-    /// What must hold.
+    /// The checks that must all hold.
     pub checks: Vec<Check>,
-    /// Figures that are shown beside, without being judged.
+    /// Figures that are shown as well, without being judged.
     pub evidence: Vec<Check>,
-    /// What the answer means, said with the verdict.
+    /// An explanation of the answer, shown with the verdict.
     pub comment: Option<String>,
 }
 
 impl Claim {
-    /// Whether the claim speaks of this case's variant.
+    /// Returns true if the claim is about this case's variant.
     pub fn speaks_of(&self, case: &Case) -> bool {
         self.only.is_empty() || case.labels().any(|label| self.only.iter().any(|only| only == label))
     }
@@ -52,11 +51,11 @@ pub struct Check {
     pub case: String,
     /// Figure, or `figure:key`.
     pub figure: String,
-    /// On this CPU; on all measured CPUs together where not given.
+    /// The CPU; all measured CPUs together if there is none.
     pub cpu: Option<u32>,
     /// Set it against the same figure of another case.
     pub against: Option<Against>,
-    /// What it must be; none for evidence.
+    /// The condition; `None` for evidence.
     pub is: Option<Condition>,
 }
 
@@ -65,11 +64,11 @@ pub struct Check {
 pub struct Against {
     /// The case, as [`Case::answers_to`] reads it.
     pub case: String,
-    /// What is done with its figure.
+    /// The operation on its figure.
     pub how: How,
 }
 
-/// What is done with the other case's figure.
+/// An operation on the other case's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum How {
@@ -96,14 +95,14 @@ impl How {
     }
 }
 
-/// Where figures are looked up.
+/// A source of figures.
 pub trait Figures {
     /// The values of a figure in all runs of a case, by its id: on one CPU, or on the measured
     /// CPUs together. None where the case has no complete run or the figure was not measured; a
     /// count of something that never happened is 0.
     fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>>;
 
-    /// Why a figure of this case must not be relied on, if so.
+    /// The reason for which a figure of this case must not be relied on, if any.
     fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String>;
 
     /// The figure in the perturbed runs of a case, by their numbers: none where the run failed, has no such figure, or
@@ -113,7 +112,7 @@ pub trait Figures {
     }
 }
 
-/// What became of a claim.
+/// The answer to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
@@ -127,17 +126,6 @@ pub enum Ruling {
     CannotTell,
 }
 
-impl fmt::Display for Ruling {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Ruling::Reproduced => "reproduced",
-            Ruling::Inconclusive => "inconclusive",
-            Ruling::NotReproduced => "not reproduced",
-            Ruling::CannotTell => "inconclusive",
-        })
-    }
-}
-
 /// A claim with what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
@@ -145,34 +133,33 @@ pub struct Verdict {
     pub claim: Claim,
     /// The ruling for each variant (as each kernel), in the order of the study.
     pub rulings: Vec<(String, Ruling)>,
-    /// The figures, one line each; where it cannot be told, why.
+    /// The figures, one line each; for a claim that cannot be judged, the reason.
     pub evidence: Vec<String>,
-    /// What the rulings rest on beside the figures: how long the exits of an emulated machine take, each
-    /// machine once; empty where no judged case has one.
+    /// The assumptions of the rulings: the source of the exit times of each emulated machine; empty if no judged case
+    /// has one.
     pub rests_on: Vec<String>,
 }
 
 impl Verdict {
-    /// The rulings in one line: `debian:6.1: not reproduced, debian:6.12: reproduced`, or only
-    /// the ruling where all variants have the same; and what they rest on.
-    pub fn summary(&self) -> String {
-        match self.assumption() {
-            None => self.ruled(),
-            Some(assumption) => format!("{} ({assumption})", self.ruled()),
-        }
-    }
-
-    /// What the rulings rest on, in one line.
+    /// The assumptions of the rulings, in one line.
     pub fn assumption(&self) -> Option<String> {
         (!self.rests_on.is_empty()).then(|| format!("emulated: {}", self.rests_on.join("; ")))
     }
+}
 
-    fn ruled(&self) -> String {
+#[cfg(test)]
+impl Verdict {
+    /// The rulings in one line, with what they rest on.
+    fn summary(&self) -> String {
+        let words = |ruling: Ruling| match ruling {
+            Ruling::Reproduced => "reproduced",
+            Ruling::NotReproduced => "not reproduced",
+            Ruling::Inconclusive | Ruling::CannotTell => "inconclusive",
+        };
         let first = self.rulings.first().map_or(Ruling::CannotTell, |(_, ruling)| *ruling);
-        if self.rulings.iter().all(|(_, ruling)| *ruling == first) {
-            return first.to_string();
-        }
-        let each = self.rulings.iter().map(|(variant, ruling)| format!("{variant}: {ruling}"));
-        each.collect::<Vec<_>>().join(", ")
+        let each = self.rulings.iter().map(|(variant, ruling)| format!("{variant}: {}", words(*ruling)));
+        let is_one = self.rulings.iter().all(|(_, ruling)| *ruling == first);
+        let ruled = if is_one { words(first).to_owned() } else { each.collect::<Vec<_>>().join(", ") };
+        self.assumption().map_or(ruled.clone(), |assumption| format!("{ruled} ({assumption})"))
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which cases a claim needs, and whether they were run.
+//! The cases that a claim needs.
 
 use super::Claim;
 use crate::{Case, Study};
 
 impl Claim {
-    /// Whether the claim is open for a variant because a case that it needs was not run: the study, as it was run, does
-    /// not have it, or `was_run` denies it. A run that failed is one that was run.
+    /// Returns true if the claim is open for a variant only because a case that it needs was not run: the study does
+    /// not have it any more, or `was_run` returns false for it. A failed run counts as run.
     pub fn lacks_a_run(&self, study: &Study, variant: &str, was_run: &dyn Fn(&Case) -> bool) -> bool {
         let within = |case: &&Case| {
             case.labels().all(|label| variant.split('/').any(|own| own == label)) && self.speaks_of(case)
@@ -18,7 +18,8 @@ impl Claim {
         self.cannot_tell.is_none() && self.needed().any(lacks)
     }
 
-    /// Whether the claim can be judged of these cases: it has checks, and all cases that they name are there.
+    /// Returns true if these cases are enough to judge the claim: it has checks, and all cases that they name are
+    /// there.
     pub fn is_judged_of(&self, study: &Study) -> bool {
         let is_there = |reference: &str| study.select(reference).next().is_some();
         self.cannot_tell.is_none() && !self.checks.is_empty() && self.needed().all(is_there)

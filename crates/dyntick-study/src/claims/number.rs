@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers with as many digits as tell something.
+//! Numbers with their significant digits.
 
 use dyntick_model::digits::rounded;
 
-/// The significant digits of a figure in a claim's evidence, and in tables beside it.
+/// The significant digits of a figure in a claim's evidence, and in the tables next to it.
 pub const DIGITS: i32 = 6;
 
-/// A number with [`DIGITS`] that tell something.
+/// A number with [`DIGITS`] significant digits.
 pub fn number(value: f64) -> String {
     rounded(value, DIGITS)
 }
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_tell() {
+    fn numbers_have_their_significant_digits() {
         assert_eq!(
             [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(|value| rounded(value, 4)),
             ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a check says in the perturbed runs of its case, beside what it says in the case's own.
+//! The answer to a check in the perturbed runs of its case, next to that of the case's own run.
 
 use super::number::number;
 use super::read::references;
@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 pub struct Perturbed(Vec<Option<f64>>);
 
 impl Perturbed {
-    /// Of this case. Where the check is set against another case, runs of the same number are, which were
-    /// changed alike; where one of both has none of that number, its own run stands for it.
+    /// Evaluates a check in the perturbed runs of a case. A check against another case uses the runs of the same
+    /// number, which have the same change. If one of both has no such run, its own run is used instead.
     pub fn of(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Self {
         let of = |case: &Case| figures.perturbed(case, &check.figure, check.cpu);
         let own = |case: &Case| {
@@ -52,7 +52,7 @@ impl Perturbed {
         }
     }
 
-    /// Why the condition, which holds or not in the case's own run, says nothing, if so.
+    /// The reason for which the condition is inconclusive, if any: it holds in some runs, and not in others.
     pub fn dissent(&self, condition: Condition, holds: bool) -> Option<String> {
         let all = self.0.len();
         let unknown = self.0.iter().filter(|value| value.is_none()).count();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_agree_the_spread_stands_beside() {
+    fn spread_is_shown_if_all_runs_agree() {
         let (ruling, line) = ruled("is='<= 2'", &[("a", 1.0, &[Some(2.0), Some(0.5)])]);
         assert_eq!(ruling, "reproduced");
         assert_eq!(line, "a: ticks = 1 (2 perturbed runs: from 0.5 to 2, median 1.25), wanted <= 2: yes");
@@ -146,7 +146,7 @@ mod tests {
         let other: [Option<f64>; 2] = [Some(80.0), Some(40.0)];
         let check = "'ratio-to'='b',is='<= 0.5'";
         assert_eq!(ruled(check, &[("a", 10.0, &own), ("b", 20.0, &other)]).0, "reproduced");
-        // Without perturbed runs of the other side its own run stands for all.
+        // If the other side has no perturbed runs, its own run is used for all.
         let (ruling, line) = ruled(check, &[("a", 10.0, &own), ("b", 20.0, &[])]);
         assert_eq!(ruling, "inconclusive");
         assert!(

@@ -151,7 +151,7 @@ fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str,
     }
 }
 
-/// What is counted from the trace is not known of a CPU whose events are not recorded.
+/// Refuses a figure that is counted from the trace, on a CPU whose events are not recorded.
 fn refuse_untraced(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
     let (Some(cpu), Some(value)) = (check.cpu, section.get("cpu")) else { return };
     if Figure::named(&check.figure).is_some_and(Figure::is_of_trace) && !case.traces(cpu) {
@@ -199,7 +199,7 @@ fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, case
     section.source.problem(start(value), message);
 }
 
-/// The cases that `reference` means beside `case`: those with no other labels than it and the reference have.
+/// The cases that `reference` means next to `case`: those with no other labels than it and the reference have.
 pub fn references<'c>(case: &Case, reference: &str, cases: &'c [Case]) -> Vec<&'c Case> {
     let beside = |other: &&Case| {
         let mut labels = other.labels();

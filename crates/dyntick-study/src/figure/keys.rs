@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may be the key of a figure.
+//! The keys of figures.
 
 use super::super::limits::is_event;
 use super::unknown;

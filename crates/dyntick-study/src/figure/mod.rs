@@ -15,30 +15,30 @@ use dyntick_model::text::nearest;
 pub struct Figure {
     /// The name before the key.
     pub name: &'static str,
-    /// What may follow the name.
+    /// The key after the name.
     pub key: Key,
     /// The unit, `1` for a count; none where it depends on the key.
     pub unit: Option<&'static str>,
-    /// What it is made from.
+    /// The source of its values.
     pub source: Source,
-    /// What it is of several CPUs together.
+    /// The value for several CPUs together.
     pub of_cpus: OfCpus,
-    /// What it means that a run has no such figure.
+    /// The meaning of a run without it.
     pub absent: Absent,
-    /// What it is, for the book.
+    /// The description, for the book.
     pub text: &'static str,
 }
 
-/// What may follow a figure's name.
+/// The key after a figure's name.
 #[derive(Debug)]
 pub enum Key {
-    /// Nothing.
+    /// There is no key.
     None,
-    /// Nothing, or a key of this form.
+    /// An optional key of this form.
     Optional(&'static str),
     /// A key.
     Required {
-        /// Its form, as the book has it: `NAME`.
+        /// The form, as in the book: `NAME`.
         form: &'static str,
         /// One that there is.
         example: &'static str,
@@ -47,7 +47,7 @@ pub enum Key {
     },
 }
 
-/// What a figure is made from.
+/// The source of a figure's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The trace.
@@ -66,13 +66,13 @@ pub enum Source {
     Script,
     /// The host.
     Host,
-    /// What a tool printed.
+    /// The output of a tool.
     Tool,
     /// The instructions that the emulator counted.
     Profile,
 }
 
-/// What a figure is of several CPUs together.
+/// The value of a figure for several CPUs together.
 #[derive(Clone, Copy, Debug)]
 pub enum OfCpus {
     /// Their sum.
@@ -83,17 +83,17 @@ pub enum OfCpus {
     Weighted(&'static Figure),
 }
 
-/// What it means that a run has no such figure.
+/// The meaning of a run without a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// It did not happen.
+    /// The event did not happen.
     Zero,
-    /// It was not measured.
+    /// The figure was not measured.
     Unknown,
 }
 
 impl Source {
-    /// In a few words, for the book.
+    /// The name of the source, for the book.
     pub fn name(self) -> &'static str {
         match self {
             Trace => "trace",
@@ -117,17 +117,17 @@ impl Figure {
         table::ALL.iter().copied().find(|one| one.name == name)
     }
 
-    /// Whether it is of the script, which a case may be without.
+    /// Returns true if it is about the script, which a case need not have.
     pub fn needs_script(&self) -> bool {
         self.source == Script
     }
 
-    /// Whether it is of idle states, which a guest without a machine does not have.
+    /// Returns true if it is about idle states, which only a guest with a machine has.
     pub fn needs_machine(&self) -> bool {
         matches!(self.source, IdleTrace | Model | IdleCounters)
     }
 
-    /// Whether it is counted from the trace, so that lost events make it wrong.
+    /// Returns true if it is counted from the trace, so that lost events make it wrong.
     pub fn is_of_trace(&self) -> bool {
         matches!(self.source, Trace | IdleTrace | Model)
     }

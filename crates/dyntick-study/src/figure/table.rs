@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Every figure, in the order of the book. What each is stands in its `text`.
+//! The table of all figures, in the order of the book. Each is documented by its `text`.
 #![allow(missing_docs)]
 
 use super::keys;

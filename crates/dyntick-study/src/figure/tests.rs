@@ -34,9 +34,9 @@ fn names_of_figures() {
     for right in ["tick_cause:fair-server", "cause:workqueue:some_work", "interruption:tick"] {
         assert_eq!(read(right).map(|_| ()), Ok(()), "{right}");
     }
-    let wrong = |figure: &str, told: &str| {
+    let wrong = |figure: &str, words: &str| {
         let message = read(figure).unwrap_err();
-        assert!(message.contains(told), "{figure}: {message}");
+        assert!(message.contains(words), "{figure}: {message}");
     };
     wrong("tick", "did you mean 'ticks'");
     wrong("softirq", "softirq:RCU");
@@ -70,7 +70,7 @@ fn where_figures_come_from() {
     assert!(Figure::named("script_user_ns").unwrap().needs_script());
 }
 
-/// What is made may be claimed: a figure that is not in the list is not known to studies.
+/// Each figure that a run has can be claimed: a figure that is not in the table is unknown to studies.
 #[test]
 fn the_list_has_every_figure_once() {
     let made = include_str!("table.rs").matches("\npub static ").count() - 1;

@@ -63,7 +63,7 @@ pub static CHECK: Table = Table::new(
     &[&OF_CHECK, &[Key::required("is", Text, "`\"<= 2\"`, `\"< 2\"`, `\"== 2\"`, `\"> 2\"` or `\">= 2\"`")]],
 );
 
-/// A figure that is shown and not judged; a bound that stands there is read.
+/// A figure that is shown and not judged; a bound is accepted there.
 pub static EVIDENCE: Table =
     Table::new("evidence", &[&OF_CHECK, &[Key::optional("is", Text, "a bound; it is not judged")]]);
 

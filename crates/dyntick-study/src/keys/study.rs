@@ -14,7 +14,7 @@ pub const GOVERNORS: [&str; 4] = ["menu", "teo", "ladder", "haltpoll"];
 /// The workloads that need no tool.
 pub const BUILT_IN: [&str; 3] = ["spin", "rcu-free", "syscall-loop"];
 
-/// How long exits take.
+/// The sources of exit times.
 pub const EXITS: [&str; 3] = ["table", "measured", "distribution"];
 
 /// A study.
@@ -49,7 +49,7 @@ pub static STUDY: Table = Table::new(
     ]],
 );
 
-/// What a case, `[defaults]` and a matrix may set.
+/// The settings of a case, of `[defaults]` and of a matrix.
 pub static CASE: Table = Table::new("settings", &[&CASE_KEYS]);
 
 const CASE_KEYS: [Key; 32] = [
@@ -124,7 +124,7 @@ const CASE_KEYS: [Key; 32] = [
         "the CPUs that the study is about; at least one CPU must be left for the agent",
     )
     .or("`\"1\"`"),
-    Key::optional("repeat", Number(1, Case::MOST_CPUS), "runs of this case; only with `clock = \"wall\"`")
+    Key::optional("repeat", Number(1, Case::MOST_REPEATED), "runs of this case; only with `clock = \"wall\"`")
         .or("`1`"),
     Key::optional(
         "perturb",
@@ -262,7 +262,7 @@ pub static LABELLED: Table = Table::new(
     ]],
 );
 
-/// What is set on the command line.
+/// The settings of the command line.
 pub static FLAGS: Table =
     Table::new("flags", &[&[Key::optional("matrix", Matrix, "expands every case")], &CASE_KEYS]);
 

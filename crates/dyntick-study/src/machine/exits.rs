@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long the emulated exits of a machine take: whether its file knows that, and in words.
+//! The exit times of an emulated machine: the sources that its file has, and their description.
 
 use dyntick_model::{Exit, IdleState, Machine};
 
-/// Why exits of this machine cannot be taken so.
+/// The reason for which the machine cannot have exits of this kind, if any.
 pub fn refuse(machine: &Machine, exit: Exit) -> Result<(), String> {
     let measured = || machine.idle.states.iter().filter_map(|state| state.measured.as_ref());
     let (known, key) = match exit {
@@ -20,10 +20,10 @@ pub fn refuse(machine: &Machine, exit: Exit) -> Result<(), String> {
     if known { Ok(()) } else { Err(lack()) }
 }
 
-/// How long exits take, in words: what every figure of such a guest rests on.
+/// The source of the exit times, in words: every figure of such a guest rests on it.
 pub fn in_words(machine: &Machine) -> String {
     let idle = &machine.idle;
-    let told = |(place, state): (usize, &IdleState)| {
+    let message = |(place, state): (usize, &IdleState)| {
         let measured = idle.measured(place)?;
         let takes = match (idle.exit, &measured.quantiles[..]) {
             (Exit::Distribution, [least, .., most]) => format!("{} to {}", micros(least.ns), micros(most.ns)),
@@ -31,7 +31,7 @@ pub fn in_words(machine: &Machine) -> String {
         };
         Some(format!("{} {takes} µs", state.name))
     };
-    let measured: Vec<String> = idle.states.iter().enumerate().filter_map(told).collect();
+    let measured: Vec<String> = idle.states.iter().enumerate().filter_map(message).collect();
     let measured = measured.join(", ");
     let mut words = match idle.exit {
         Exit::Table => "every exit takes the table's latency, its worst case".to_owned(),

@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 
 static SHIPPED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../machines");
 
-/// Why there is no machine.
+/// The reason for which there is no machine.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     /// No such name.
     #[error("no machine '{name}' comes with dyntick; {hint}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What may have been meant.
+        /// A similar name.
         hint: String,
     },
     /// The file itself.
@@ -31,7 +31,7 @@ pub enum MachineError {
     /// The file is no text.
     #[error("the machine {0} is not UTF-8 text")]
     NotText(PathBuf),
-    /// What stands in it.
+    /// The contents of the file.
     #[error(transparent)]
     Problems(#[from] Problems),
 }
@@ -54,7 +54,7 @@ pub fn find(name: &str) -> Result<Machine, MachineError> {
     Ok(parse::machine(&path, file.contents_utf8().unwrap_or_default())?)
 }
 
-/// Whether this is the path of a file and not a name.
+/// Returns true if this is the path of a file and not a name.
 pub fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the text of a machine's file to a [`Machine`]. What is wrong is reported with its place, all of
-//! it at once; a value that is wrong is read as its default.
+//! The parser of machine files: from text to a [`Machine`]. All problems are reported at once, with their places; a
+//! wrong value is read as its default.
 
 use crate::keys::machine as keys;
 use crate::reader::{self, Problems, Section, Value};
@@ -175,8 +175,8 @@ fn state(section: Section<'_, '_, '_>, sources: &Sources) -> IdleState {
     state
 }
 
-/// From state to state latency and residency must not fall and power must not rise: the governors
-/// take the order for granted.
+/// Refuses states out of order. From state to state latency and residency must not fall and power must not rise: the
+/// governors rely on it.
 fn refuse_descent(section: Section<'_, '_, '_>, shallower: &IdleState, state: &IdleState) {
     let refuse = |key: &str, what: &str| {
         let at = section.get(key).map_or(section.at, start);
@@ -210,7 +210,8 @@ fn measured_exit(table: Section<'_, '_, '_>, sources: &Sources) -> MeasuredExit 
     }
 }
 
-/// `[[0, "87us"], [50, "97us"], [100, "153us"]]`: a share in percent, and the time that so many are not above.
+/// Parses `[[0, "87us"], [50, "97us"], [100, "153us"]]`: each a share in percent, and the time that this share of all
+/// exits does not exceed.
 fn quantiles(table: Section<'_, '_, '_>, value: &Value<'_>) -> Vec<Quantile> {
     let list = table.source.list("quantiles", value).unwrap_or_default();
     let Some(points) = list.into_iter().map(|point| quantile(table, point)).collect::<Option<Vec<_>>>()

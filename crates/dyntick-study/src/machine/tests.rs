@@ -44,13 +44,13 @@ fn every_shipped_machine_can_be_read() {
     assert_eq!(names().len(), 11);
 }
 
-/// Whether a figure is from this source, or a remark refers to it.
+/// Returns true if a figure is from this source, or a remark refers to it.
 fn is_used(machine: &Machine, key: &str) -> bool {
     let json = serde_json::to_string(machine).unwrap();
     json.contains(&format!("\"source\":\"{key}\"")) || json.contains(&format!("({key})"))
 }
 
-/// From `drivers/idle/intel_idle.c` of 6.12.117: name, exit latency and target residency in us.
+/// The names, exit latencies and target residencies (us) of `drivers/idle/intel_idle.c` in 6.12.117.
 #[test]
 fn the_tables_are_the_kernels() {
     let table = |name: &str| -> Vec<(String, u64, u64)> {
@@ -74,7 +74,7 @@ fn the_tables_are_the_kernels() {
         "granite-rapids",
         &[("POLL", 0, 0), ("C1", 1, 1), ("C1E", 4, 4), ("C6", 170, 650), ("C6P", 210, 1000)],
     );
-    // As the firmware of two machines tells the kernel.
+    // The states that the firmware of two machines reports to the kernel.
     is("epyc-genoa", &[("POLL", 0, 0), ("C1", 1, 2), ("C2", 800, 1600)]);
     is("epyc-turin", &[("POLL", 0, 0), ("C1", 1, 2), ("C2", 100, 200)]);
     let client = table("i7-10510u");
@@ -84,8 +84,8 @@ fn the_tables_are_the_kernels() {
 
 #[test]
 fn a_machine_is_found_by_name_or_by_path() {
-    let told = find("saphire-rapids").unwrap_err().to_string();
-    assert!(told.ends_with("did you mean 'sapphire-rapids'?"), "{told}");
+    let words = find("saphire-rapids").unwrap_err().to_string();
+    assert!(words.ends_with("did you mean 'sapphire-rapids'?"), "{words}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, HEAD.to_owned() + &state("C1", "1us", "2us", 1.0)).unwrap();
@@ -97,7 +97,7 @@ fn a_machine_is_found_by_name_or_by_path() {
 }
 
 #[test]
-fn what_is_wrong_is_told_at_its_place_and_all_at_once() {
+fn all_problems_are_reported_with_their_places() {
     let text = HEAD.to_owned()
         + &state("C6", "133us", "600us", 0.1)
         + &state("C1", "2us", "2us", 1.4)
@@ -116,7 +116,7 @@ fn what_lacks() {
 
 #[test]
 fn a_distribution_rises_from_nothing_to_all() {
-    let told = |quantiles: &str| {
+    let words = |quantiles: &str| {
         let measured = format!(
             "[state.measured]\nexit-latency = \"2us\"\nsource = \"sheet\"\nremark = \"r\"\nquantiles = {quantiles}\n"
         );
@@ -124,7 +124,7 @@ fn a_distribution_rises_from_nothing_to_all() {
             .map(|machine| machine.idle.states[0].measured.clone().unwrap().quantiles)
             .map_err(|problems| problems.problems[0].message.clone())
     };
-    let points = told("[[0, \"1us\"], [99.9, \"2us\"], [100, \"3us\"]]").unwrap();
+    let points = words("[[0, \"1us\"], [99.9, \"2us\"], [100, \"3us\"]]").unwrap();
     assert_eq!(points[1], dyntick_model::Quantile { millionths: 999_000, ns: 2000 });
     let falls = "quantiles: they must rise from [0, …] to [100, …], in percent and in time";
     for wrong in [
@@ -134,20 +134,20 @@ fn a_distribution_rises_from_nothing_to_all() {
         "[[0, \"2us\"], [100, \"1us\"]]",
         "[[0, \"1us\"], [0, \"1us\"], [100, \"2us\"]]",
     ] {
-        assert_eq!(told(wrong).unwrap_err(), falls, "{wrong}");
+        assert_eq!(words(wrong).unwrap_err(), falls, "{wrong}");
     }
-    assert_eq!(told("[[0], [100, \"2us\"]]").unwrap_err(), "quantiles: a point is [PERCENT, \"TIME\"]");
-    assert!(told("[[0, \"1us\"], [101, \"2us\"]]").unwrap_err().contains("101 is not from 0 to 100"));
+    assert_eq!(words("[[0], [100, \"2us\"]]").unwrap_err(), "quantiles: a point is [PERCENT, \"TIME\"]");
+    assert!(words("[[0, \"1us\"], [101, \"2us\"]]").unwrap_err().contains("101 is not from 0 to 100"));
 }
 
 #[test]
-fn exits_that_nobody_measured_are_refused() {
+fn exits_without_a_measurement_are_refused() {
     let machine = find("ice-lake-server").unwrap();
     assert!(exits::refuse(&machine, dyntick_model::Exit::Table).is_ok());
-    let told = exits::refuse(&machine, dyntick_model::Exit::Distribution).unwrap_err();
+    let words = exits::refuse(&machine, dyntick_model::Exit::Distribution).unwrap_err();
     assert!(
-        told.starts_with("no state of the machine ice-lake-server has quantiles in [state.measured]"),
-        "{told}"
+        words.starts_with("no state of the machine ice-lake-server has quantiles in [state.measured]"),
+        "{words}"
     );
 }
 

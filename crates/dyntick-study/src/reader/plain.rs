@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names in a file have no characters that move a terminal's cursor or end a line: they stand in errors, in
-//! progress and in tables, where a second line would be taken for dyntick's own.
+//! The check for characters that move a terminal's cursor or end a line. Names are shown in errors, progress and
+//! tables, where a second line could be mistaken for dyntick's own.
 
 use super::{Source, Value};
 use dyntick_model::text::{clean, clean_line};
@@ -65,8 +65,8 @@ mod tests {
             r#"[kernels."x\ny"]"#,
             r#"case = [{ name = "a\rb" }]"#,
         ] {
-            let told = wrong(text);
-            assert!(told.len() == 1 && told[0].contains("a line break or another"), "{text}: {told:?}");
+            let words = wrong(text);
+            assert!(words.len() == 1 && words[0].contains("a line break or another"), "{text}: {words:?}");
         }
     }
 }

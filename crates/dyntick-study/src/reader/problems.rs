@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is wrong in a file: each thing with its place, and with the line that it is in.
+//! The problems in a file, each with its position and line.
 
 mod excerpt;
 
@@ -17,22 +17,22 @@ pub struct Problem {
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// What is wrong and how to fix it.
+    /// The problem and its remedy.
     pub message: String,
-    /// The line with a marker under what is wrong; empty where it is the file as a whole.
+    /// The line with a marker under the wrong part; empty if the problem is not in one line.
     pub excerpt: String,
-    /// The flag that it came by, where it stands in no file.
+    /// The flag, if the problem is on the command line and not in a file.
     pub flag: Option<String>,
 }
 
-/// All that is wrong in a file.
+/// All problems in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
-    /// How many problems more there are.
+    /// The number of further problems.
     pub more: usize,
 }
 
@@ -66,18 +66,18 @@ impl Problems {
     }
 }
 
-/// A file with more problems is of another kind, or a stranger's joke.
+/// The largest number of problems: a file with more is of another kind, or made to annoy.
 const MOST_PROBLEMS: usize = 100;
 
 /// A message quotes keys and values, which may have any length.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// What was noted while a file is read: where it begins, where it ends if that is known, and what is wrong. Each
-/// thing is there once: a value that several cases share is read, and refused, for each of them.
+/// The problems noted so far: begin, end if known, and message. Each is kept once, since a value that several cases
+/// share is read for each of them.
 #[derive(Default)]
 pub struct Noted {
     problems: BTreeSet<(usize, Option<usize>, String)>,
-    /// How much more was wrong than is kept.
+    /// The number of problems beyond those that are kept.
     more: usize,
 }
 
@@ -92,7 +92,7 @@ impl Noted {
         }
     }
 
-    /// Whether nothing was wrong.
+    /// Returns true if there are no problems.
     pub fn is_empty(&self) -> bool {
         self.problems.is_empty()
     }
@@ -137,14 +137,14 @@ impl Noted {
     }
 }
 
-/// What of a line is marked: what has several lines only in its first.
+/// The marked part of a line; of a value with several lines only the first is marked.
 fn within(line: &str, begin: usize, end: usize) -> Range<usize> {
     let begin = begin.min(line.len());
     begin..beginning(line, end).trim_end().len().max(begin)
 }
 
-/// Where keys and values end, by where they begin. A value that begins where its key does, as a table that a
-/// header opens, is marked as the key.
+/// Collects the ends of keys and values, by their begins. A value that begins with its key, e.g. a table opened by a
+/// header, is marked as the key.
 fn ends_of(table: &DeTable<'_>, ends: &mut BTreeMap<usize, usize>) {
     for (key, value) in table {
         value_ends(value, ends);

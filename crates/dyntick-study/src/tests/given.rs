@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the command line sets in a study's cases.
+//! The settings of the command line in a study's cases.
 
 use crate::{Given, Size, Study, parse};
 use std::path::Path;
@@ -63,22 +63,25 @@ fn what_is_set_is_stronger_than_the_full_size_and_is_added_to_its_command_line()
 }
 
 #[test]
-fn what_is_wrong_is_told_by_its_flag() {
-    let told = |word: &str| read(Size::Scaled, |given| given.set(word).unwrap()).unwrap_err();
-    assert_eq!(told("cpu=4"), "--set cpu=4: unknown key 'cpu' in the command line; did you mean 'cpus'?");
-    assert_eq!(told("cpus=x"), "--set cpus=x: 'cpus' must be an integer, not a string");
-    assert_eq!(told("cpus=9999"), "--set cpus=9999: cpus: 9999 is not from 1 to 8192");
+fn problem_is_reported_with_its_flag() {
+    let message = |word: &str| read(Size::Scaled, |given| given.set(word).unwrap()).unwrap_err();
+    assert_eq!(message("cpu=4"), "--set cpu=4: unknown key 'cpu' in the command line; did you mean 'cpus'?");
+    assert_eq!(message("cpus=x"), "--set cpus=x: 'cpus' must be an integer, not a string");
+    assert_eq!(message("cpus=9999"), "--set cpus=9999: cpus: 9999 is not from 1 to 8192");
     assert_eq!(
-        told("repeat=5"),
+        message("repeat=5"),
         "--set repeat=5: repeat: virtual time repeats to the bit; repeat on clock = \"wall\""
     );
-    let told = read(Size::Scaled, |given| given.kernel("6.12", "6.12")).unwrap_err();
-    assert!(told.starts_with("--kernel 6.12: kernel: '6.12' is not a kernel: write debian:6.1,"), "{told}");
-    let told = read(Size::Scaled, |given| {
+    let message = read(Size::Scaled, |given| given.kernel("6.12", "6.12")).unwrap_err();
+    assert!(
+        message.starts_with("--kernel 6.12: kernel: '6.12' is not a kernel: write debian:6.1,"),
+        "{message}"
+    );
+    let message = read(Size::Scaled, |given| {
         given.set("cpus=2").unwrap();
         given.set("measured-cpus=7").unwrap();
     });
-    assert!(told.unwrap_err().starts_with("--set measured-cpus=7: measured-cpus has CPU 7"));
+    assert!(message.unwrap_err().starts_with("--set measured-cpus=7: measured-cpus has CPU 7"));
 }
 
 /// Only a kernel of the user's own may have a parameter that is like a known one.
@@ -99,4 +102,21 @@ fn a_misspelt_parameter_is_refused_but_for_a_patched_kernel() {
         given.allow_any_parameter();
     });
     assert_eq!(shell.unwrap().0.cases[0].kernel, "debian:6.1");
+}
+
+#[test]
+fn settings_are_checked_in_the_named_cases_only() {
+    let only = |name: &str| {
+        let mut given = Given::default();
+        given.set("measured-cpus=2").unwrap();
+        given.only(&[name.to_owned()]);
+        let read = parse::given(Path::new("s.toml"), STUDY, Size::Scaled, &given);
+        let (mut study, _) = read.map_err(|problems| problems.to_string())?;
+        study.keep_named(&given).map_err(|error| error.to_string())?;
+        Ok::<_, String>(ids(&study).join(" "))
+    };
+    assert_eq!(only("b").unwrap(), "b/debian:6.1 b/debian:6.12");
+    assert_eq!(only("b/debian:6.12").unwrap(), "b/debian:6.12");
+    assert!(only("a").unwrap_err().starts_with("--set measured-cpus=2: measured-cpus has CPU 2"));
+    assert!(only("x").unwrap_err().starts_with("the study has no case 'x'; it has a/debian:6.1, "));
 }

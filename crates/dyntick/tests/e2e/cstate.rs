@@ -131,8 +131,8 @@ impl Guest {
 
     /// Instructions of the kernel on CPU 1 in the window.
     fn instructions(&self) -> u64 {
-        let (folder, asked) = store::asked([self.folder.clone()]).next().unwrap();
-        let profile = profiles::load(&folder, &asked.unwrap().case).unwrap();
+        let (folder, plan) = store::plans([self.folder.clone()]).next().unwrap();
+        let profile = profiles::load(&folder, &plan.unwrap().case).unwrap();
         let kinds = profiles::kinds_on(&profile.phases[0].1, &[1].into_iter().collect());
         kinds.values().flat_map(|kind| kind.functions.values()).sum()
     }

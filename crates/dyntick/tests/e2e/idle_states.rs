@@ -128,9 +128,9 @@ fn a_choice_is_judged_within_the_latency_limit_in_force() {
     for folder in &runs {
         let run = dyntick_lab::store::load(folder).unwrap();
         // POLL, and C1E of 2 µs: C6 takes 290 µs to leave.
-        let deepest = if run.asked.case.name == "held" { 0 } else { 2 };
+        let deepest = if run.plan.case.name == "held" { 0 } else { 2 };
         let idle = run.idle.expect("has idle states");
-        let right: Vec<usize> = idle.choices(&run.asked.case.measured_cpus).map(|(_, right)| right).collect();
+        let right: Vec<usize> = idle.choices(&run.plan.case.measured_cpus).map(|(_, right)| right).collect();
         assert!(right.len() > 50 && right.contains(&deepest), "{right:?}");
         assert!(right.iter().all(|right| *right <= deepest), "{right:?}");
     }

@@ -5,7 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use dyntick_model::text::clean_line;
 use std::ops::Range;
 
-/// What is shown of a long line before the wrong part, and from its begin on, characters.
+/// The characters shown of a long line before the wrong part, and from its begin on.
 const BEFORE: usize = 30;
 const AFTER: usize = 60;
 
@@ -21,7 +21,7 @@ pub fn excerpt(line: &str, number: usize, marked: Range<usize>) -> String {
     if rest.chars().nth(AFTER).is_some() {
         shown.push('…');
     }
-    // As many characters as before, so that the marker stands under what it marks (invariant 5).
+    // The text has as many characters as before, so that the marker is under the right part (invariant 5).
     let shown = clean_line(&shown);
     let end = begin + shown[begin..].chars().take(marked).map(char::len_utf8).sum::<usize>();
     let snippet = Snippet::source(&shown).line_start(number);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick compare A B [C…]`: are the figures of B better than those of A, worse, or the same?
 
-mod sides;
 mod table;
 
-use crate::output::Target;
-use anyhow::{Result, bail};
+use crate::output::{self, Target};
+use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_lab::sides::{self, KnownSide};
 use dyntick_stats::compare::{Comparison, Outcome, Question, Row, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::Path;
 use std::process::ExitCode;
 
-/// What may be said to `compare`.
+/// The arguments of `dyntick compare`.
 #[derive(Args)]
 pub struct Arguments {
     /// Sides to compare; the first is the base. A file that a tool printed, a folder of such files (each a
@@ -51,10 +52,7 @@ enum FailOn {
 
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').parse::<f64>().map_err(|error| error.to_string())?;
-    match (0.0..=100.0).contains(&number) {
-        true => Ok(number),
-        false => Err("must be from 0 to 100".to_owned()),
-    }
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("must be from 0 to 100".to_owned()) }
 }
 
 /// The document that `--json` prints.
@@ -62,17 +60,33 @@ fn percent(text: &str) -> Result<f64, String> {
 pub struct Printed<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
-    /// Of each side, whether this user's laboratory made its runs; null of what tools printed.
+    /// The origin of each side: true if this user's laboratory made its runs; null for the output of tools.
     made_here: &'a [Option<bool>],
-    /// In how many runs of each side the host took too much time from a CPU that was measured.
+    /// The number of runs of each side in which the host took too much time from a measured CPU.
     disturbed_runs: &'a [usize],
+}
+
+/// Reads a side, `PATH` or `NAME=PATH`, and prints its notes.
+fn read(named: &str, wanted: &[String]) -> Result<KnownSide> {
+    let (label, path) = match named.split_once('=') {
+        Some((label, path)) if !Path::new(named).exists() => (label, path),
+        _ => (named, named),
+    };
+    let known = sides::read(label, Path::new(path), wanted).with_context(|| path.to_owned())?;
+    for note in &known.notes {
+        output::note(note);
+    }
+    Ok(known)
 }
 
 /// Compares; the status is 1 where the comparison failed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     dyntick_system::leave_half_of_memory();
-    let known = sides::read(&arguments.sides, &arguments.metrics)?;
+    let mut known = Vec::new();
+    for side in &arguments.sides {
+        known.push(read(side, &arguments.metrics)?);
+    }
     let disturbed_runs: Vec<usize> = known.iter().map(|known| known.disturbed_runs).collect();
     let (sides, made_here): (Vec<_>, Vec<_>) =
         known.into_iter().map(|known| (known.side, known.made_here)).unzip();

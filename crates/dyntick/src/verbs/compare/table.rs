@@ -210,7 +210,7 @@ fn times(ratio: &Ratio) -> String {
     format!("{} [{} {}]", open(ratio.value), number(ratio.low), open(ratio.high))
 }
 
-/// What was done, in a paragraph.
+/// The method, in a paragraph.
 fn method(comparison: &Comparison) -> Block {
     let any = |is: fn(&Figure) -> bool| comparison.rows.iter().flat_map(figures).any(is);
     let several = if comparison.tests == 1 { "" } else { "s" };

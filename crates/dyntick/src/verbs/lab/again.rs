@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab report`: the report of what has been run, without running anything.
 
-use super::changes::Changes;
+use super::changes::{self, Changes};
 use super::outcome::{Outcome, Wanted};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What may be said to `lab report`.
+/// The arguments of `dyntick lab report`.
 #[derive(Args)]
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
@@ -37,7 +37,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
     let size = if arguments.full_size { Size::Full } else { Size::Scaled };
-    let study = arguments.changes.study(&arguments.study, size)?;
+    let study = changes::study(&arguments.study, size, &arguments.changes.given()?)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
     let results = kept(&study, &out.join("runs"));
     if results.iter().all(|result| result.run.is_err()) {
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why runs that are there could not be read, a line for each of the first.
+/// The reasons for which stored runs could not be read, a line for each of the first.
 fn reasons(results: &[CaseResult]) -> String {
     const SHOWN: usize = 3;
     let why = |result: &CaseResult| {
@@ -71,12 +71,7 @@ pub fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
     // Looking at what is there needs no cache.
     let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
     let found = store::newest(runs, &study.cases, sealer.as_ref());
-    let result = |case: &Arc<Case>, repetition, run| CaseResult {
-        case: case.clone(),
-        repetition,
-        run,
-        console_tail: Vec::new(),
-    };
+    let result = |case: &Arc<Case>, repetition, run| CaseResult { case: case.clone(), repetition, run };
     let mut of_cases: BTreeMap<usize, Vec<Kept>> = BTreeMap::new();
     for kept in found {
         of_cases.entry(kept.case).or_default().push(kept);

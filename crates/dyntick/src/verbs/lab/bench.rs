@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What may be said to `lab bench`.
+/// The arguments of `dyntick lab bench`.
 #[derive(Args)]
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
@@ -31,7 +31,7 @@ pub struct Arguments {
     target: Target,
 }
 
-/// Where the wall time of a case went.
+/// The wall time of a case, by stage.
 #[derive(Serialize, JsonSchema)]
 pub struct Bench<'a> {
     /// The id of the case.
@@ -57,9 +57,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let prepared = lab.prepare(case, 0)?;
     let mut stages = vec![("prepare".to_owned(), begin.elapsed().as_secs_f64())];
     let folder = lab.scratch()?;
-    let run = lab.run(&prepared, folder.path()).map_err(|(error, _)| in_words(error))?;
+    let run = lab.run(&prepared, folder.path()).map_err(in_words)?;
     let total = begin.elapsed().as_secs_f64();
-    let names = Stage::ALL.iter().map(|stage| format!("{stage:?}").to_lowercase());
+    let names = Stage::ALL.iter().map(Stage::to_string);
     stages.extend(names.filter_map(|name| Some((name.clone(), *run.timing.get(&name)?))));
     let known: f64 = stages.iter().map(|(_, seconds)| seconds).sum();
     stages.push(("decode and store".to_owned(), total - known));

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What may be said to `lab build`.
+/// The arguments of `dyntick lab build`.
 #[derive(Args)]
 pub struct Arguments {
     /// Study whose [kernels] are built: a name of `dyntick lab studies`, or a file
@@ -36,7 +36,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// What was built.
+/// The kernels that were built.
 #[derive(Serialize, JsonSchema)]
 pub struct Builds {
     /// The kernels, in the order in which they were asked for.
@@ -92,9 +92,10 @@ fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
 
 /// A source as it was typed; a folder or file that is there is one also by a name without a slash, as `.` in a tree.
 fn typed(source: &str) -> String {
-    match source.contains('/') || source.contains(':') || !Path::new(source).exists() {
-        true => source.to_owned(),
-        false => format!("./{source}"),
+    if source.contains('/') || source.contains(':') || !Path::new(source).exists() {
+        source.to_owned()
+    } else {
+        format!("./{source}")
     }
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `lab run` and `lab report` change in the cases of a study: --kernel, --append and --set.
+//! The changes of `lab run` and `lab report` to the cases of a study: --kernel, --append and --set.
 
 use crate::output;
 use anyhow::{Context, Result, bail};
 use dyntick_study::{Given, Size, Study, shipped};
 use std::path::Path;
 
-/// What may be said to change cases.
+/// The options that change cases.
 #[derive(clap::Args)]
 pub struct Changes {
     /// Run each case on this kernel instead: as in a study, or the path of a bzImage; given twice, on both, which the
@@ -22,23 +22,11 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The study with these changes. Says how many of its claims are not judged because of them.
-    pub fn study(&self, name: &Path, size: Size) -> Result<Study> {
-        let (study, left_out) = shipped::find_given(name, size, &self.given()?)?;
-        if size == Size::Full
-            && shipped::find_given(name, Size::Scaled, &self.given()?)?.0.cases == study.cases
-        {
-            bail!("--full-size: no case of {} has a full size ([case.full-size])", name.display());
-        }
-        if left_out > 0 {
-            output::note(format_args!(
-                "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
-            ));
-        }
-        Ok(study)
-    }
-
-    fn given(&self) -> Result<Given> {
+    /// The settings of these options.
+    ///
+    /// # Errors
+    /// A `--set` that is not `KEY=VALUE`.
+    pub fn given(&self) -> Result<Given> {
         let mut given = Given::default();
         for typed in &self.kernels {
             given.kernel(typed, &place(typed)?);
@@ -49,14 +37,29 @@ impl Changes {
         for text in &self.set {
             given.set(text)?;
         }
-        match given.repeated() {
-            Some(option) => bail!("{option}: given twice, which would run each case twice; give it once"),
-            None => Ok(given),
-        }
+        Ok(given)
     }
 }
 
-/// A path as it is found from wherever the study is; a name as it is.
+/// Reads a study with these settings. Notes the number of claims that are not judged because of them.
+pub fn study(name: &Path, size: Size, given: &Given) -> Result<Study> {
+    if let Some(option) = given.repeated() {
+        bail!("{option}: given twice, which would run each case twice; give it once");
+    }
+    let (mut study, left_out) = shipped::find_given(name, size, given)?;
+    if size == Size::Full && shipped::find_given(name, Size::Scaled, given)?.0.cases == study.cases {
+        bail!("--full-size: no case of {} has a full size ([case.full-size])", name.display());
+    }
+    if left_out > 0 {
+        output::note(format_args!(
+            "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
+        ));
+    }
+    study.keep_named(given)?;
+    Ok(study)
+}
+
+/// An absolute path, since paths in a study are relative to it; a name is unchanged.
 fn place(typed: &str) -> Result<String> {
     let path = Path::new(typed);
     if !typed.contains('/') && !path.is_file() {

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// What may be said to `lab doctor`.
+/// The arguments of `dyntick lab doctor`.
 #[derive(Args)]
 pub struct Arguments {
     /// Print JSON
@@ -28,7 +28,7 @@ pub struct Arguments {
     no_boot: bool,
 }
 
-/// What was examined.
+/// The results of the checks.
 #[derive(Serialize, JsonSchema)]
 pub struct Doctor<'a> {
     /// Each thing that studies need.
@@ -37,17 +37,14 @@ pub struct Doctor<'a> {
 
 /// Examines the machine; the status is 1 where no study could run.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    let (cache, mut checks) = match arguments.fetch {
-        true => {
-            let cache = Cache::of_user()?;
-            let checks = fetch(&cache, &|text| output::step(text));
-            (cache, checks)
-        }
-        false => {
-            let cache = Cache::of_user_as_it_is()?;
-            let checks = look(&cache);
-            (cache, checks)
-        }
+    let (cache, mut checks) = if arguments.fetch {
+        let cache = Cache::of_user()?;
+        let checks = fetch(&cache, &|text| output::step(text));
+        (cache, checks)
+    } else {
+        let cache = Cache::of_user_as_it_is()?;
+        let checks = look(&cache);
+        (cache, checks)
     };
     let can_run = checks.iter().all(|check| check.state != State::Missing);
     match arguments.fetch {
@@ -63,10 +60,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!can_run)))
 }
 
-/// What is lost without KVM.
+/// The loss without KVM.
 const EMULATED: &str = "the wall clock then runs emulated, and virtual time needs no KVM";
 
-/// Whether there is a KVM, and whether a guest ran on it when that was tested last.
+/// The check that there is a KVM, and that a guest ran on it when it was tested last.
 fn kvm_known(cache: &Cache) -> Check {
     if let Err(error) = std::fs::File::options().read(true).write(true).open("/dev/kvm") {
         let detail = format!("/dev/kvm: {error}");

@@ -3,16 +3,15 @@
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use dyntick_lab::lab::{CaseResult, LabError};
-use dyntick_study::claims::{Ruling, Verdict};
-use dyntick_study::{Case, Study};
+use dyntick_report::Ruling;
+use dyntick_study::Study;
 
 /// A ruling by its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// A check of a claim does not hold
     NotReproduced,
-    /// A check holds in some perturbed runs only, and not in others
+    /// A claim is inconclusive for any reason: perturbed runs disagree, or cannot-tell
     Inconclusive,
     /// The data do not decide a claim: a run failed, or has no such figure, or lost events
     CannotTell,
@@ -21,39 +20,15 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// What became of a claim for one variant, of all rulings that are not that it holds. A claim that says of itself
-    /// that it cannot be judged here has none.
-    fn of(
-        study: &Study,
-        results: &[CaseResult],
-        verdict: &Verdict,
-        variant: &str,
-        ruling: Ruling,
-    ) -> Option<Self> {
-        let was_run = |case: &Case| {
-            let ran = |result: &&CaseResult| !matches!(result.run, Err(LabError::NotRun));
-            results.iter().filter(ran).any(|result| result.case.id == case.id)
-        };
-        match ruling {
-            _ if verdict.claim.cannot_tell.is_some() => None,
-            Ruling::Reproduced => None,
-            Ruling::NotReproduced => Some(Self::NotReproduced),
-            Ruling::Inconclusive => Some(Self::Inconclusive),
-            Ruling::CannotTell if verdict.claim.lacks_a_run(study, variant, &was_run) => Some(Self::NotRun),
-            Ruling::CannotTell => Some(Self::CannotTell),
+    /// Returns true if the ruling has this name. A report prints *inconclusive* for two rulings, so that name has both.
+    pub fn covers(self, ruling: Ruling) -> bool {
+        match self {
+            FailOn::NotReproduced => ruling == Ruling::NotReproduced,
+            FailOn::Inconclusive => matches!(ruling, Ruling::Inconclusive | Ruling::CannotTell),
+            FailOn::CannotTell => ruling == Ruling::CannotTell,
+            FailOn::NotRun => ruling == Ruling::NotRun,
         }
     }
-}
-
-/// The rulings of all claims for all variants that are not that they hold.
-pub fn open(study: &Study, results: &[CaseResult], verdicts: &[Verdict]) -> Vec<FailOn> {
-    let of = |verdict: &Verdict| -> Vec<FailOn> {
-        let rulings = verdict.rulings.iter();
-        rulings
-            .filter_map(|(variant, ruling)| FailOn::of(study, results, verdict, variant, *ruling))
-            .collect()
-    };
-    verdicts.iter().flat_map(of).collect()
 }
 
 /// Refuses an option that asks for the rulings of a study of which no claim can have one.
@@ -75,8 +50,23 @@ pub fn ensure_judged(option: &str, study: &Study) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verbs::lab::rulings::Ran;
+    use dyntick_lab::lab::{CaseResult, LabError};
+    use dyntick_study::claims::{self, Verdict};
     use dyntick_study::{Size, shipped};
     use std::path::Path;
+
+    #[test]
+    fn each_ruling_fails_by_the_word_that_a_report_prints() {
+        for ruling in Ruling::ALL.into_iter().filter(|ruling| *ruling != Ruling::Reproduced) {
+            let name = ruling.words().replace(' ', "-");
+            let printed = FailOn::from_str(&name, false).unwrap();
+            assert!(printed.covers(ruling), "--fail-on {name}");
+            assert!(!printed.covers(Ruling::Reproduced), "--fail-on {name}");
+        }
+        assert!(FailOn::CannotTell.covers(Ruling::CannotTell));
+        assert!(!FailOn::CannotTell.covers(Ruling::Inconclusive));
+    }
 
     /// A study with two claims, of its cases `a` and `b`.
     fn study(folder: &Path) -> Study {
@@ -89,24 +79,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_is_not_what_cannot_be_told() {
+    fn not_run_differs_from_cannot_tell() {
         let folder = tempfile::tempdir().unwrap();
         let mut study = study(folder.path());
         study.cases.retain(|case| case.name == "a");
-        let failed = CaseResult {
-            case: study.cases[0].clone().into(),
-            repetition: 0,
-            run: Err(LabError::NotTried),
-            console_tail: Vec::new(),
-        };
+        let failed =
+            CaseResult { case: study.cases[0].clone().into(), repetition: 0, run: Err(LabError::NotTried) };
         let verdict = |claim: usize| Verdict {
             claim: study.claims[claim].clone(),
-            rulings: vec![(String::new(), Ruling::CannotTell)],
+            rulings: vec![(String::new(), claims::Ruling::CannotTell)],
             evidence: Vec::new(),
             rests_on: Vec::new(),
         };
         let verdicts = [verdict(0), verdict(1)];
-        assert_eq!(open(&study, &[failed], &verdicts), [FailOn::CannotTell, FailOn::NotRun]);
+        let open = Ran::of(&study, &[failed]).open(&verdicts);
+        assert_eq!(open, [Ruling::CannotTell, Ruling::NotRun]);
     }
 
     #[test]
@@ -115,11 +102,14 @@ mod tests {
         let whole = study(folder.path());
         assert!(ensure_judged("--fail-on", &whole).is_ok());
         let without = Study { claims: Vec::new(), ..whole.clone() };
-        let told = ensure_judged("--fail-on", &without).unwrap_err().to_string();
-        assert!(told.starts_with("--fail-on: this study has no [[claim]]"), "{told}");
+        let message = ensure_judged("--fail-on", &without).unwrap_err().to_string();
+        assert!(message.starts_with("--fail-on: this study has no [[claim]]"), "{message}");
         let mut others = whole;
         others.cases.clear();
-        let told = ensure_judged("--bisect", &others).unwrap_err().to_string();
-        assert!(told.starts_with("--bisect: none of the 2 claims") && told.contains("--case"), "{told}");
+        let message = ensure_judged("--bisect", &others).unwrap_err().to_string();
+        assert!(
+            message.starts_with("--bisect: none of the 2 claims") && message.contains("--case"),
+            "{message}"
+        );
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `lab run --json` and `lab report --json` print: a study with its runs, judged.
+//! The JSON of `lab run --json` and `lab report --json`: a study with its runs, judged.
 
 use dyntick_explain::Summary;
 use dyntick_formats::Observation;
@@ -8,7 +8,8 @@ use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::limits::Limits;
-use dyntick_lab::store::{Asked, Run};
+use dyntick_lab::plan::Plan;
+use dyntick_lab::store::Run;
 use dyntick_study::{Study, claims};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,29 +21,29 @@ use std::path::Path;
 pub struct Judged<'a> {
     /// The study, its matrices expanded.
     pub study: &'a Study,
-    /// Its runs, those that failed among them.
+    /// The runs, including those that failed.
     pub runs: Vec<JudgedRun<'a>>,
-    /// Its claims with their rulings.
+    /// The claims with their rulings.
     pub verdicts: &'a [claims::Verdict],
-    /// Its comparisons (`[[compare]]`).
+    /// The comparisons (`[[compare]]`).
     pub comparisons: &'a [Compared],
-    /// Its effects (`[[effects]]`).
+    /// The effects (`[[effects]]`).
     pub effects: &'a [Found],
 }
 
-/// What became of one run.
+/// The result of one run.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum JudgedRun<'a> {
-    /// It is complete.
+    /// The run is complete.
     Complete(Box<CompleteRun<'a>>),
-    /// It failed.
+    /// The run failed.
     Failed {
         /// The id of its case.
         case: &'a str,
-        /// Which repetition, from 0.
+        /// The repetition, from 0.
         repetition: u32,
-        /// Why it failed.
+        /// The reason.
         failure: String,
         /// The last lines of the guest's console.
         console: &'a [String],
@@ -54,21 +55,21 @@ pub enum JudgedRun<'a> {
 pub struct CompleteRun<'a> {
     /// The id of its case.
     case: &'a str,
-    /// Which repetition, from 0.
+    /// The repetition, from 0.
     repetition: u32,
-    /// Its folder.
+    /// The folder.
     folder: &'a Path,
-    /// Whether this user's laboratory made it, as its seal says.
+    /// True if this user's laboratory made it, as its seal says.
     made_here: bool,
-    /// What was asked.
-    asked: &'a Asked,
-    /// What the agent reported.
+    /// The plan that it executed.
+    asked: &'a Plan,
+    /// The agent's report.
     outcome: &'a Outcome,
     /// All figures.
     observations: &'a [Observation],
-    /// What interrupted each CPU.
+    /// The interruptions of each CPU.
     cpus: &'a [Summary],
-    /// How many trace events were lost.
+    /// The number of lost trace events.
     lost_events: u64,
     /// The same by CPU.
     lost_events_by_cpu: &'a BTreeMap<u32, u64>,
@@ -82,13 +83,13 @@ pub struct CompleteRun<'a> {
 }
 
 impl<'a> JudgedRun<'a> {
-    /// Of a result.
+    /// The JSON of a result.
     pub fn of(result: &'a CaseResult) -> Self {
         let (case, repetition) = (result.case.id.as_str(), result.repetition);
         match &result.run {
             Ok(run) => Self::Complete(Box::new(CompleteRun::of(case, repetition, run))),
             Err(error) => {
-                Self::Failed { case, repetition, failure: error.to_string(), console: &result.console_tail }
+                Self::Failed { case, repetition, failure: error.to_string(), console: result.console_tail() }
             }
         }
     }
@@ -101,7 +102,7 @@ impl<'a> CompleteRun<'a> {
             repetition,
             folder: &run.folder,
             made_here: run.made_here,
-            asked: &run.asked,
+            asked: &run.plan,
             outcome: &run.outcome,
             observations: &run.observations,
             cpus: &run.explanation.per_cpu,

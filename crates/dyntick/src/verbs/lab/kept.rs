@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where the report of a study's runs is kept.
+//! The files of a study's report.
 
 use anyhow::{Context, Result};
 use dyntick_report::{Block, Document};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 /// The report of cases that all have a run.
 const WHOLE: &str = "report.html";
-/// The report where one has none. It never takes the place of a whole one.
+/// The report if a case has no run. It never replaces a complete report.
 const INCOMPLETE: &str = "report-incomplete.html";
-/// The timeline of a whole report.
+/// The timeline of a complete report.
 const PICTURE: &str = "timeline.svg";
 
-/// Where a report was kept.
+/// The path of a stored report.
 pub struct Place {
     path: PathBuf,
     /// An earlier report, of when all cases had a run.
@@ -30,8 +30,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// The report as a page, and its timeline as a picture. What stands in their places is replaced and never
-/// written into: these names nobody typed.
+/// Stores the report as a page, and its timeline as a picture. Existing files are replaced and never written into: the
+/// user did not type these names.
 pub fn keep(document: &Document, out: &Path, whole: bool) -> Result<Place> {
     dyntick_system::make_folders(out).with_context(|| format!("cannot make {}", out.display()))?;
     let [report, incomplete] = [WHOLE, INCOMPLETE].map(|name| out.join(name));
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_takes_no_whole_reports_place() {
+    fn incomplete_report_does_not_replace_a_complete_one() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path();
         let document = |title: &str| Document { title: title.into(), ..Document::default() };

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::process::ExitCode;
 
-/// What may be said to `lab kernels`.
+/// The arguments of `dyntick lab kernels`.
 #[derive(Args)]
 pub struct Arguments {
     /// Print JSON instead of a table
@@ -96,15 +96,16 @@ fn row_of(entry: &Entry, second: String) -> Vec<Cell> {
         Some(false) => "no",
         None => "?",
     };
-    let name = match entry.spec.ends_with(&entry.release) {
-        true => entry.spec.clone(),
-        false => format!("{} = {}", entry.spec, entry.release),
+    let name = if entry.spec.ends_with(&entry.release) {
+        entry.spec.clone()
+    } else {
+        format!("{} = {}", entry.spec, entry.release)
     };
     let hz = entry.hz.map_or("?".into(), |hz| Cell::Count(hz.into()));
     row![name, second, hz, yes_no(entry.no_hz_full), yes_no(entry.preempt_rt)]
 }
 
-/// Of the entries of one release in one place the one with the shortest name, at the place of the first.
+/// The entry with the shortest name, for each release in one place; it is at the position of the first.
 fn by_shortest_name<'e>(entries: &[&'e Entry]) -> Vec<&'e Entry> {
     let mut shortest: Vec<&Entry> = Vec::new();
     for entry in entries {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_a_kernel_with_whole_names_on_80_columns() {
+    fn each_kernel_has_a_row_with_its_complete_name_on_80_columns() {
         let entries = [
             entry("/boot/vmlinuz-6.12.117+deb12-amd64", "6.12.117+deb12-amd64", State::Installed),
             entry("debian:6.1.0-55-amd64", "6.1.0-55-amd64", State::Downloaded),

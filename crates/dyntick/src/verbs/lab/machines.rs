@@ -14,7 +14,7 @@ use std::process::ExitCode;
 /// More significant digits than a machine file has.
 const EXACT: i32 = 12;
 
-/// What may be said to `lab machines`.
+/// The arguments of `dyntick lab machines`.
 #[derive(Args)]
 pub struct Arguments {
     /// Name of a machine, or path of a machine file [default: list all]
@@ -143,16 +143,15 @@ fn quantiles(exit: &dyntick_model::MeasuredExit) -> String {
     if points.is_empty() { String::new() } else { format!("{} µs; ", points.join(", ")) }
 }
 
-/// How a study can have the exits of this machine, and what it gets where it asks for nothing.
+/// The keys that select the exits of this machine, and the default.
 fn choice(machine: &Machine) -> String {
     let known = |exit: &Exit| exits::refuse(machine, *exit).is_ok();
     let others = [(Exit::Measured, "measured"), (Exit::Distribution, "distribution")];
     let keys: Vec<&str> = others.into_iter().filter(|(exit, _)| known(exit)).map(|(_, key)| key).collect();
-    match keys.is_empty() {
-        true => "Emulated exits take the exit latency: nothing else is known.".to_owned(),
-        false => {
-            format!("Emulated exits take the exit latency, or what exit = \"{}\" says.", keys.join("\", \""))
-        }
+    if keys.is_empty() {
+        "Emulated exits take the exit latency: nothing else is known.".to_owned()
+    } else {
+        format!("Emulated exits take the exit latency, or what exit = \"{}\" says.", keys.join("\", \""))
     }
 }
 

@@ -18,6 +18,7 @@ mod profile;
 mod refused;
 mod repeat;
 mod report;
+mod rulings;
 mod run;
 mod shell;
 pub mod status;
@@ -97,11 +98,12 @@ impl LabVerb {
     }
 }
 
-/// An error as it is shown: of a guest's words only so many, for a guest has no limit to them.
+/// An error to show. A guest's message has no limit, so it is shortened.
 fn in_words(error: LabError) -> anyhow::Error {
-    match error.is_said_by_guest() {
-        true => anyhow::Error::msg(dyntick_report::message(&error.to_string())),
-        false => error.into(),
+    if error.is_said_by_guest() {
+        anyhow::Error::msg(dyntick_report::message(&error.to_string()))
+    } else {
+        error.into()
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What became of a study, in each format in which it can be printed.
+//! The outcome of a study, in each format in which it can be printed.
 
 use super::judged::{Judged, JudgedRun};
 use super::report;
@@ -25,7 +25,7 @@ pub enum Format {
     Json,
 }
 
-/// In which format a report is wanted, and where.
+/// The format of a report, and its file.
 #[derive(clap::Args)]
 pub struct Wanted {
     /// Print the report in this format
@@ -47,7 +47,7 @@ impl Wanted {
         if self.json { Format::Json } else { self.format }
     }
 
-    /// Whether it is printed for a terminal, and not into a file.
+    /// Returns true if it is printed for a terminal, and not into a file.
     pub fn is_for_a_terminal(&self) -> bool {
         self.format() == Format::Terminal && !self.target.is_named()
     }
@@ -73,7 +73,7 @@ pub struct Outcome<'a> {
     effects: Vec<Found>,
     /// The report.
     pub document: Document,
-    /// What a mail has room for.
+    /// The short report, for a mail.
     brief: Document,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Outcome<'a> {
         Self { study, results, verdicts, comparisons, effects, document, brief }
     }
 
-    /// What became of each claim.
+    /// The verdicts on the claims.
     pub fn verdicts(&self) -> &[claims::Verdict] {
         &self.verdicts
     }

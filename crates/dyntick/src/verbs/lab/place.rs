@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The folder of all results that are given no name.
 const DEFAULT: &str = "out";
 
-/// Where the runs and the report go.
+/// The folders of the runs and the report.
 pub struct Place {
     folder: PathBuf,
     is_typed: bool,
@@ -108,7 +108,7 @@ impl Place {
     }
 }
 
-/// How each refusal ends.
+/// The end of each refusal.
 const OTHERWISE: &str = "name a folder of your own with --out DIR";
 
 fn is_ours(uid: u32) -> bool {

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What may be said to `lab profile`.
+/// The arguments of `dyntick lab profile`.
 #[derive(Args)]
 pub struct Arguments {
     /// Folder of a run with `profile = true`, or a study with one or two such runs; two are compared
@@ -46,7 +46,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// How many functions of each kind are shown, where they are asked for.
+    /// The number of functions to show for each kind, if they are requested.
     fn functions(&self) -> Option<usize> {
         (self.functions || self.kind.is_some()).then_some(self.top)
     }
@@ -145,9 +145,10 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
 
 /// Refuses CPUs that are none of the guest's.
 fn ensure_there(strange: &CpuList, cpus: u32, folder: &Path) -> Result<()> {
-    match strange.is_empty() {
-        true => Ok(()),
-        false => bail!("-C {strange}: the guest of {} had CPUs {}", folder.display(), CpuList::first(cpus)),
+    if strange.is_empty() {
+        Ok(())
+    } else {
+        bail!("-C {strange}: the guest of {} had CPUs {}", folder.display(), CpuList::first(cpus))
     }
 }
 
@@ -166,7 +167,7 @@ fn ensure_known(wanted: &str, phases: impl Iterator<Item = BTreeMap<String, Kind
 pub struct Profile<'a> {
     /// The id of its case.
     case: &'a str,
-    /// Whether this user's laboratory made the run.
+    /// True if this user's laboratory made the run.
     made_here: bool,
     /// The CPUs whose spans are counted.
     cpus: &'a CpuList,
@@ -199,7 +200,7 @@ struct PrintedPhase<'a> {
 /// The spans of one kind.
 #[derive(Serialize, JsonSchema)]
 struct PrintedKind<'a> {
-    /// Its name: the kernel's entry point, or what the span is.
+    /// The name: the kernel's entry point, or the kind of span.
     kind: &'a str,
     /// The instructions of a span; none where there is no span.
     summary: Option<Summary>,
@@ -243,9 +244,9 @@ impl<'a> PrintedKind<'a> {
 struct Compared {
     /// `window` or `script`.
     phase: &'static str,
-    /// Its name.
+    /// The name.
     kind: String,
-    /// How many spans of it there are in `a` and in `b`.
+    /// The number of its spans in `a` and in `b`.
     counts: [u64; 2],
     #[serde(flatten)]
     difference: Difference,
@@ -278,9 +279,9 @@ mod tests {
 
     #[test]
     fn a_cpu_that_the_guest_had_not_is_refused() {
-        let told = |strange: &str| ensure_there(&strange.parse().unwrap(), 4, Path::new("out/x/runs/a"));
+        let message = |strange: &str| ensure_there(&strange.parse().unwrap(), 4, Path::new("out/x/runs/a"));
         assert!(ensure_there(&CpuList::default(), 4, Path::new("a")).is_ok());
-        assert_eq!(told("9").unwrap_err().to_string(), "-C 9: the guest of out/x/runs/a had CPUs 0-3");
+        assert_eq!(message("9").unwrap_err().to_string(), "-C 9: the guest of out/x/runs/a had CPUs 0-3");
     }
 
     #[test]

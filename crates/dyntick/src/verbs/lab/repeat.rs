@@ -16,7 +16,7 @@ const ELSEWHERE: [(&str, usize); 7] = [
     ("--quiet", 0),
 ];
 
-/// Where a report of this process is from.
+/// The origin of a report of this process.
 pub fn origin() -> Origin {
     let program = format!("dyntick {}", crate::VERSION);
     Origin { command: command(), program }

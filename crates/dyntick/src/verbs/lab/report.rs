@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a study's runs to the document that is printed: the result first, then the figures that it rests on, then
-//! how they were measured.
+//! The report of a study: the result first, then the figures that it rests on, then the method.
 
 mod beside;
 mod brief;
@@ -26,6 +25,7 @@ mod when;
 mod why;
 
 use super::repeat;
+use super::rulings::Ran;
 use crate::few::few;
 use dyntick_explain::Summary;
 use dyntick_kernels::build::private_note;
@@ -43,20 +43,20 @@ const LEAST_WINDOW_NS: u64 = 100_000_000;
 /// A timeline with more lanes than this would push all that follows off the first screen.
 const MOST_LANES: usize = 16;
 
-/// So many cases that were not run are named.
+/// The number of cases without a run that are named.
 const MOST_NOT_RUN: usize = 32;
 
-/// What a report is made of.
+/// The parts of a report.
 pub struct Material<'a> {
     /// The study.
     pub study: &'a Study,
-    /// Its runs.
+    /// The runs.
     pub results: &'a [CaseResult],
-    /// What became of its claims.
+    /// The verdicts on its claims.
     pub verdicts: &'a [dyntick_study::claims::Verdict],
-    /// Its `[[compare]]`s.
+    /// The comparisons (`[[compare]]`).
     pub comparisons: &'a [Compared],
-    /// Its `[[effects]]`.
+    /// The effects (`[[effects]]`).
     pub effects: &'a [Found],
 }
 
@@ -65,18 +65,19 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     let Material { study, results, verdicts, .. } = *material;
     let titles = Titles::of(study);
     let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
-    let own = |run: &&&Run| run.asked.perturbation.is_none();
+    let own = |run: &&&Run| run.plan.perturbation.is_none();
     let runs: Vec<Titled<'_>> = all.iter().filter(own).map(|run| titles.give(run)).collect();
     let windows: Vec<Titled<'_>> =
         runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).cloned().collect();
-    let cases = claims::Cases::of(study, results, &runs);
+    let ran = Ran::of(study, results);
+    let cases = claims::Cases::of(&ran, &runs);
     let verdicts: Vec<Verdict> = verdicts.iter().map(|verdict| cases.verdict(verdict)).collect();
 
     let mut blocks = Vec::new();
     if !verdicts.is_empty() {
         blocks.push(Block::Scores(verdicts.clone()));
     }
-    let not_run = not_run(&cases.not_run());
+    let not_run = not_run(&ran.not_run());
     let (picture, timeline) = pictures(&runs, &windows);
     blocks.extend(picture);
     blocks.extend(not_run);
@@ -123,7 +124,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         results,
         verdicts: &verdicts,
         runs: &runs,
-        not_run: &cases.not_run(),
+        not_run: &ran.not_run(),
         of_ticks,
         of_others,
     };
@@ -135,12 +136,11 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
 fn pictures(runs: &[Titled<'_>], windows: &[Titled<'_>]) -> (Option<Block>, Vec<Block>) {
     let latencies = latency::picture(runs).map(Block::Plot);
     let timeline = (!windows.is_empty()).then(|| Block::Timeline(when::timeline(windows)));
-    match latencies.is_none() && windows.len() <= MOST_LANES {
-        true => (timeline, Vec::new()),
-        false => {
-            let heading = |block| [Block::Heading("Timeline".into()), block];
-            (latencies, timeline.into_iter().flat_map(heading).collect())
-        }
+    if latencies.is_none() && windows.len() <= MOST_LANES {
+        (timeline, Vec::new())
+    } else {
+        let heading = |block| [Block::Heading("Timeline".into()), block];
+        (latencies, timeline.into_iter().flat_map(heading).collect())
     }
 }
 
@@ -162,9 +162,10 @@ fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>])
         .collect();
     let mut latencies = qperf::blocks(runs);
     latencies.extend(latency::blocks(runs));
-    let mut blocks = match latencies.is_empty() {
-        true => [overview, beside].concat(),
-        false => [beside, latencies, overview].concat(),
+    let mut blocks = if latencies.is_empty() {
+        [overview, beside].concat()
+    } else {
+        [beside, latencies, overview].concat()
     };
     blocks.extend(effects::blocks(material.effects));
     blocks.extend(calls::blocks(runs));
@@ -173,7 +174,7 @@ fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>])
     blocks
 }
 
-/// Which cases were not run, and the command that runs them.
+/// The cases without a run, and the command that runs them.
 fn not_run(ids: &[&str]) -> Vec<Block> {
     if ids.is_empty() {
         return Vec::new();
@@ -202,21 +203,22 @@ fn window_ns(run: &Run) -> u64 {
     run.outcome.window_ns.1 - run.outcome.window_ns.0
 }
 
-/// What of a run concerns the measured CPUs.
+/// The summaries of the measured CPUs.
 fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
-    run.explanation.per_cpu.iter().filter(|summary| run.asked.case.measured_cpus.contains(summary.cpu))
+    run.explanation.per_cpu.iter().filter(|summary| run.plan.case.measured_cpus.contains(summary.cpu))
 }
 
 /// A run that failed; one that was not run has not.
 fn failure(titles: &Titles, result: &CaseResult) -> Option<Failure> {
     let error = result.run.as_ref().err().filter(|error| !matches!(error, LabError::NotRun))?;
     Some(Failure {
-        name: match result.is_perturbed() {
-            true => format!("{}, perturbed run {}", titles.of_case(&result.case), result.repetition),
-            false => titles.of_case(&result.case),
+        name: if result.is_perturbed() {
+            format!("{}, perturbed run {}", titles.of_case(&result.case), result.repetition)
+        } else {
+            titles.of_case(&result.case)
         },
         reason: error.to_string(),
-        console: result.console_tail.clone(),
+        console: result.console_tail().to_vec(),
     })
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::changes::Changes;
-use super::fail_on::open;
+use super::changes::{self, Changes};
 use super::outcome::{Outcome, Wanted};
 use super::place::Place;
+use super::rulings::Ran;
 use super::status::{ABORT, Statuses};
 use super::{kept, own_binary, refused, stopped};
 use crate::output;
@@ -14,12 +14,11 @@ use clap::Args;
 use dyntick_kernels::build::private_note;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
-use dyntick_model::Clock;
 use dyntick_study::{Case, Size, Study, check};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What may be said to `lab run`.
+/// The arguments of `dyntick lab run`.
 #[derive(Args)]
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
@@ -34,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_enum)]
     clock: Option<ClockArgument>,
     /// Run each case N times (wall clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Case::MOST_REPEATED)))]
     repeat: Option<u32>,
     /// Run each case N more times with an irrelevant change each time (virtual clock only)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(Case::MOST_PERTURBED)))]
@@ -72,53 +71,94 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 
 fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
-    let size = if arguments.full_size { Size::Full } else { Size::Scaled };
-    let mut study = arguments.changes.study(&arguments.study, size)?;
-    study.cases = chosen(&study, arguments)?;
+    let study = arguments.read_study()?;
     arguments.statuses.ensure_possible(&study)?;
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
-    for (name, recipe) in &study.kernels {
-        if let Some(note) = private_note(recipe) {
-            output::note(format_args!("the kernel {name} is {note}"));
-        }
-    }
-    let folder = arguments.study.parent().unwrap_or(Path::new(""));
-    if let Some(note) = dyntick_study::private_note(folder, &study.cases) {
-        output::note(note);
-    }
+    note_private_sources(&study, &arguments.study);
     let out = Place::of(arguments.out.as_deref(), &study.name);
     tools::ensure(&study.cases)?;
     out.ensure_usable()?;
     stopped::say_what_is_kept(&out.runs())?;
-    let display = Display::new();
-    let watch = |progress| display.show(progress);
-    let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
-    // Before anything is written: a report of nothing would take the place of an earlier one.
-    lab.ensure_kernels(&study.cases)?;
-    lab.ensure_memory(&study.cases)?;
-    let runs = out.make_runs()?;
-    let results = lab.run_all(&study.cases, &runs, arguments.jobs.into());
+    let results = arguments.execute(&study, &out)?;
     if is_refused(&results) {
         refused::say_where(&arguments.study, &results);
         output::note("nothing was measured, and no report was written");
         return Ok(ExitCode::from(arguments.statuses.of(&results, &[])));
     }
-    let outcome = Outcome::of(&study, &results);
-    // What was measured is printed also where it cannot be kept.
-    let is_whole = arguments.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
-    let kept = kept::keep(&outcome.document, out.folder(), is_whole);
-    outcome.print(&arguments.wanted)?;
-    refused::say_where(&arguments.study, &results);
-    let kept = kept?;
-    if arguments.wanted.is_for_a_terminal() {
-        output::line(format_args!("\nReport: {kept}"))?;
-    }
-    let open = open(&study, &results, outcome.verdicts());
-    Ok(ExitCode::from(arguments.statuses.of(&results, &open)))
+    arguments.report(&study, &out, &results)
 }
 
-/// Whether there is nothing to report: no case has a run, and for none that is a result. Why was told as each ended.
+impl Arguments {
+    /// The study as the command line changes it, with the cases to run.
+    fn read_study(&self) -> Result<Study> {
+        let size = if self.full_size { Size::Full } else { Size::Scaled };
+        let mut given = self.changes.given()?;
+        given.only(&self.cases);
+        if let Some(clock) = self.clock {
+            given.text(&format!("--clock {}", clock.word()), "clock", clock.word());
+        }
+        if let Some(repeat) = self.repeat {
+            given.value(&format!("--repeat {repeat}"), "repeat", &repeat.to_string());
+        }
+        if let Some(perturb) = self.perturb {
+            given.value(&format!("--perturb {perturb}"), "perturb", &perturb.to_string());
+        }
+        changes::study(&self.study, size, &given)
+    }
+
+    /// Runs the cases. Nothing is written before kernels and memory are known to do: an empty report would replace an
+    /// earlier one.
+    fn execute(&self, study: &Study, out: &Place) -> Result<Vec<CaseResult>> {
+        let display = Display::new();
+        let watch = |progress| display.show(progress);
+        let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
+        lab.ensure_kernels(&study.cases)?;
+        lab.ensure_memory(&study.cases)?;
+        let runs = out.make_runs()?;
+        Ok(lab.run_all(&study.cases, &runs, self.jobs.into()))
+    }
+
+    /// Judges the claims, stores and prints the report. It is printed even if it cannot be stored.
+    fn report(&self, study: &Study, out: &Place, results: &[CaseResult]) -> Result<ExitCode> {
+        let outcome = Outcome::of(study, results);
+        let is_whole = self.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
+        let kept = kept::keep(&outcome.document, out.folder(), is_whole);
+        outcome.print(&self.wanted)?;
+        refused::say_where(&self.study, results);
+        let kept = kept?;
+        if self.wanted.is_for_a_terminal() {
+            output::line(format_args!("\nReport: {kept}"))?;
+        }
+        let open = Ran::of(study, results).open(outcome.verdicts());
+        Ok(ExitCode::from(self.statuses.of(results, &open)))
+    }
+}
+
+impl ClockArgument {
+    fn word(self) -> &'static str {
+        match self {
+            ClockArgument::Virtual => "virtual",
+            ClockArgument::Wall => "wall",
+        }
+    }
+}
+
+/// Names the kernels that are built from a source that only this user may read.
+fn note_private_sources(study: &Study, path: &Path) {
+    for (name, recipe) in &study.kernels {
+        if let Some(note) = private_note(recipe) {
+            output::note(format_args!("the kernel {name} is {note}"));
+        }
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if let Some(note) = dyntick_study::private_note(folder, &study.cases) {
+        output::note(note);
+    }
+}
+
+/// Returns true if there is nothing to report: no case has a run, and no failure is a result. The reasons were printed
+/// as each ended.
 fn is_refused(results: &[CaseResult]) -> bool {
     let refused = |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
     results.iter().all(refused)
@@ -134,7 +174,7 @@ fn note_spelling(cases: &[Case]) {
     }
 }
 
-/// What became of each run is held until the report is made.
+/// Refuses more runs than can be held until the report is made.
 fn ensure_few(cases: &[Case]) -> Result<()> {
     const MOST_RUNS: u64 = 10_000;
     let runs: u64 = cases.iter().map(|case| u64::from(case.runs())).sum();
@@ -145,41 +185,4 @@ fn ensure_few(cases: &[Case]) -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn chosen(study: &Study, arguments: &Arguments) -> Result<Vec<Case>> {
-    let wanted = |case: &Case| arguments.cases.iter().any(|name| *name == case.name || *name == case.id);
-    let all = arguments.cases.is_empty();
-    let mut cases: Vec<Case> = study.cases.iter().filter(|case| all || wanted(case)).cloned().collect();
-    for name in &arguments.cases {
-        if !study.cases.iter().any(|case| *name == case.name || *name == case.id) {
-            let ids: Vec<&str> = study.cases.iter().map(|case| case.id.as_str()).collect();
-            bail!("the study has no case '{name}'; it has {}", ids.join(", "));
-        }
-    }
-    for case in &mut cases {
-        match arguments.clock {
-            Some(ClockArgument::Virtual) => case.clock = Clock::Virtual,
-            Some(ClockArgument::Wall) => case.clock = Clock::Wall,
-            None => {}
-        }
-        if case.profile && case.clock != Clock::Virtual {
-            bail!("{}: a profile counts instructions on the virtual clock only; omit --clock wall", case.id);
-        }
-        case.repeat = arguments.repeat.unwrap_or(case.repeat);
-        if case.repeat > 1 && case.clock == Clock::Virtual {
-            bail!(
-                "--repeat {}: virtual time repeats to the bit; repeat on the wall clock (--clock wall)",
-                case.repeat
-            );
-        }
-        case.perturb = arguments.perturb.unwrap_or(case.perturb);
-        if case.perturb > 0 && case.clock != Clock::Virtual {
-            bail!(
-                "{}: --perturb is for virtual time; on the wall clock runs differ by themselves: --perturb 0, and --repeat",
-                case.id
-            );
-        }
-    }
-    Ok(cases)
 }

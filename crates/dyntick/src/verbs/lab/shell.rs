@@ -16,7 +16,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What may be said to `lab shell`.
+/// The arguments of `dyntick lab shell`.
 #[derive(Args)]
 pub struct Arguments {
     /// Kernel: debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:5.10, debian:sid, built:KEY,
@@ -62,9 +62,8 @@ pub struct Arguments {
 /// The shell: one static file with all that one expects.
 const SHELL: &str = "busybox";
 
-/// Runs the guest on this terminal. What comes from a terminal or a pipe comes at no known time, so it
-/// does not reach a command in virtual time that nobody sits at. The exit status is the command's; 1 where
-/// the guest failed.
+/// Runs the guest on this terminal. Input from a terminal or a pipe comes at no known time, so it does not reach a
+/// command in virtual time unless a user types it. The exit status is the command's, or 1 if the guest failed.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| {
         if let Progress::Preparing(text) = progress {
@@ -77,9 +76,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let share = arguments.share.as_deref().map(Share::read).transpose().context("--share")?;
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
-    let command = match arguments.command.is_empty() {
-        true => vec![SHELL.to_owned(), "sh".to_owned()],
-        false => arguments.command.clone(),
+    let command = if arguments.command.is_empty() {
+        vec![SHELL.to_owned(), "sh".to_owned()]
+    } else {
+        arguments.command.clone()
     };
     if arguments.command.is_empty() {
         output::step("end the guest with 'exit', or with Ctrl-A X");
@@ -188,18 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_by_its_flag() {
-        let told = |words: &str| asked(words).unwrap_err();
+    fn problem_is_reported_with_its_flag() {
+        let answer = |words: &str| asked(words).unwrap_err();
         assert!(
-            told("--kernel 6.12")
+            answer("--kernel 6.12")
                 .starts_with("--kernel 6.12: kernel: '6.12' is not a kernel: write debian:6.1,")
         );
-        assert_eq!(told("--memory 1X"), "--memory 1X: memory: '1X' is not a size such as 512M or 2G");
+        assert_eq!(answer("--memory 1X"), "--memory 1X: memory: '1X' is not a size such as 512M or 2G");
         assert!(
-            told("--governor tea")
+            answer("--governor tea")
                 .starts_with("--governor tea: governor: the kernel has no idle governor 'tea'")
         );
-        assert!(told("--machine x").starts_with("--machine x: machine: no machine 'x' comes with dyntick"));
+        assert!(answer("--machine x").starts_with("--machine x: machine: no machine 'x' comes with dyntick"));
     }
 
     /// A machine with a misspelt parameter is there to be looked at; the parameter is noted.

@@ -4,7 +4,8 @@
 use super::fail_on::{FailOn, ensure_judged};
 use anyhow::Result;
 use clap::Args;
-use dyntick_lab::lab::{CaseResult, Fault};
+use dyntick_lab::lab::{CaseResult, Fault, LabError};
+use dyntick_report::Ruling;
 use dyntick_study::Study;
 
 /// `git bisect run` takes this commit for neither good nor bad.
@@ -12,7 +13,7 @@ const SKIP: u8 = 125;
 /// `git bisect run` ends: the first status that it takes for no answer about a commit.
 pub const ABORT: u8 = 128;
 
-/// What may be said of the exit status.
+/// The options for the exit status.
 #[derive(Args)]
 pub struct Statuses {
     /// Exit with status 1 if a claim has one of these rulings
@@ -26,53 +27,58 @@ pub struct Statuses {
 }
 
 impl Statuses {
-    /// Whether it is for `git bisect run`.
+    /// Returns true if the status is for `git bisect run`.
     pub fn bisect(&self) -> bool {
         self.bisect
     }
 
     /// Refuses a study that cannot give such a status.
     pub fn ensure_possible(&self, study: &Study) -> Result<()> {
-        match (self.bisect, self.fail_on.is_empty()) {
-            (true, _) => ensure_judged("--bisect", study),
-            (false, false) => ensure_judged("--fail-on", study),
-            (false, true) => Ok(()),
+        if self.bisect {
+            ensure_judged("--bisect", study)
+        } else if !self.fail_on.is_empty() {
+            ensure_judged("--fail-on", study)
+        } else {
+            Ok(())
         }
     }
 
-    /// The status of these runs, of which `open` are the rulings that are not that a claim holds.
+    /// The exit status of these runs; `open` are the rulings other than *reproduced*.
     ///
-    /// Without `--bisect` 1 where a guest failed or a claim was ruled as --fail-on says, 2 where the input or this
-    /// machine was at fault. A claim that is not reproduced is a result and no failure.
-    pub fn of(&self, results: &[CaseResult], open: &[FailOn]) -> u8 {
-        let faults: Vec<Fault> = results
-            .iter()
-            .filter_map(|result| result.run.as_ref().err())
-            .map(|error| error.fault())
-            .collect();
-        self.of_faults(&faults, open)
+    /// Without `--bisect` it is 1 if a guest failed or a claim has a ruling of --fail-on, and 2 if the input or this
+    /// machine is at fault. A claim that is not reproduced is a result, not a failure.
+    pub fn of(&self, results: &[CaseResult], open: &[Ruling]) -> u8 {
+        let errors = results.iter().filter_map(|result| result.run.as_ref().err());
+        let faults: Vec<Fault> = errors.map(LabError::fault).collect();
+        if self.bisect { self.of_commit(&faults, open) } else { self.of_check(&faults, open) }
     }
 
-    fn of_faults(&self, faults: &[Fault], open: &[FailOn]) -> u8 {
-        let on = match self.bisect && self.fail_on.is_empty() {
-            true => &[FailOn::NotReproduced],
-            false => &self.fail_on[..],
-        };
-        let fails = open.iter().any(|ruling| on.contains(ruling));
-        if !self.bisect {
-            let at_fault = faults.iter().any(|fault| *fault != Fault::Guest);
-            return if at_fault { 2 } else { u8::from(!faults.is_empty() || fails) };
+    fn of_check(&self, faults: &[Fault], open: &[Ruling]) -> u8 {
+        if faults.iter().any(|fault| *fault != Fault::Guest) {
+            return 2;
         }
-        match () {
-            () if faults.contains(&Fault::Here) => ABORT,
-            () if fails => 1,
-            () if !faults.is_empty() || !open.is_empty() => SKIP,
-            () => 0,
+        u8::from(!faults.is_empty() || fails(&self.fail_on, open))
+    }
+
+    fn of_commit(&self, faults: &[Fault], open: &[Ruling]) -> u8 {
+        let fail_on = if self.fail_on.is_empty() { &[FailOn::NotReproduced] } else { &self.fail_on[..] };
+        if faults.contains(&Fault::Here) {
+            ABORT
+        } else if fails(fail_on, open) {
+            1
+        } else if !faults.is_empty() || !open.is_empty() {
+            SKIP
+        } else {
+            0
         }
     }
 }
 
-/// Whether the command line has `--bisect`, where it could not be read.
+fn fails(fail_on: &[FailOn], open: &[Ruling]) -> bool {
+    open.iter().any(|ruling| fail_on.iter().any(|name| name.covers(*ruling)))
+}
+
+/// Returns true if the command line has `--bisect`, for a command line that could not be parsed.
 pub fn is_asked_to_bisect() -> bool {
     std::env::args_os().any(|word| word == "--bisect")
 }
@@ -81,31 +87,47 @@ pub fn is_asked_to_bisect() -> bool {
 mod tests {
     use super::*;
 
-    /// Faults and open rulings; the status without options, with --fail-on not-reproduced, and with --bisect.
-    type Ending = (&'static [Fault], &'static [FailOn], u8, u8, u8);
+    /// One end of `lab run`, and its exit status by option.
+    struct Ending {
+        faults: &'static [Fault],
+        open: &'static [Ruling],
+        plain: u8,
+        fail_on_not_reproduced: u8,
+        bisect: u8,
+    }
 
     #[test]
-    fn what_each_end_is_for_a_check_and_for_bisecting() {
+    fn exit_status_is_for_a_check_or_for_bisecting() {
         let plain = |fail_on: &[FailOn]| Statuses { fail_on: fail_on.to_vec(), bisect: false };
         let bisect = |fail_on: &[FailOn]| Statuses { fail_on: fail_on.to_vec(), bisect: true };
-        const BAD: FailOn = FailOn::NotReproduced;
-        let cases: [Ending; 8] = [
-            (&[], &[], 0, 0, 0),
-            (&[], &[BAD], 0, 1, 1),
-            (&[], &[FailOn::NotRun], 0, 0, SKIP),
-            (&[], &[FailOn::Inconclusive], 0, 0, SKIP),
-            (&[Fault::Guest], &[FailOn::CannotTell], 1, 1, SKIP),
-            (&[Fault::Guest], &[BAD], 1, 1, 1),
-            (&[Fault::Kernel], &[FailOn::CannotTell], 2, 2, SKIP),
-            (&[Fault::Kernel, Fault::Here], &[BAD], 2, 2, ABORT),
+        let end = |faults, open, plain, fail_on_not_reproduced, bisect| Ending {
+            faults,
+            open,
+            plain,
+            fail_on_not_reproduced,
+            bisect,
+        };
+        const BAD: Ruling = Ruling::NotReproduced;
+        let endings = [
+            end(&[], &[], 0, 0, 0),
+            end(&[], &[BAD], 0, 1, 1),
+            end(&[], &[Ruling::NotRun], 0, 0, SKIP),
+            end(&[], &[Ruling::Inconclusive], 0, 0, SKIP),
+            end(&[Fault::Guest], &[Ruling::CannotTell], 1, 1, SKIP),
+            end(&[Fault::Guest], &[BAD], 1, 1, 1),
+            end(&[Fault::Kernel], &[Ruling::CannotTell], 2, 2, SKIP),
+            end(&[Fault::Kernel, Fault::Here], &[BAD], 2, 2, ABORT),
         ];
-        for (faults, open, without, failing, bisecting) in cases {
-            let told = format!("{faults:?} {open:?}");
-            assert_eq!(plain(&[]).of_faults(faults, open), without, "{told}");
-            assert_eq!(plain(&[BAD]).of_faults(faults, open), failing, "{told}");
-            assert_eq!(bisect(&[]).of_faults(faults, open), bisecting, "{told}");
+        let failing = plain(&[FailOn::NotReproduced]);
+        for Ending { faults, open, plain: without, fail_on_not_reproduced, bisect: bisecting } in endings {
+            let inputs = format!("{faults:?} {open:?}");
+            assert_eq!(plain(&[]).of_check(faults, open), without, "{inputs}");
+            assert_eq!(failing.of_check(faults, open), fail_on_not_reproduced, "{inputs}");
+            assert_eq!(bisect(&[]).of_commit(faults, open), bisecting, "{inputs}");
         }
-        assert_eq!(bisect(&[FailOn::CannotTell]).of_faults(&[], &[BAD]), SKIP);
-        assert_eq!(bisect(&[FailOn::CannotTell]).of_faults(&[Fault::Guest], &[FailOn::CannotTell]), 1);
+        let cannot_tell = bisect(&[FailOn::CannotTell]);
+        assert_eq!(cannot_tell.of_commit(&[], &[BAD]), SKIP);
+        assert_eq!(cannot_tell.of_commit(&[Fault::Guest], &[Ruling::CannotTell]), 1);
+        assert_eq!(plain(&[FailOn::Inconclusive]).of_check(&[], &[Ruling::CannotTell]), 1);
     }
 }

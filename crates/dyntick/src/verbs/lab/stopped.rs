@@ -6,8 +6,8 @@ use anyhow::Result;
 use dyntick_system::signals;
 use std::path::Path;
 
-/// From now on SIGINT and SIGTERM end this process with a word about the runs that are complete. Guests and
-/// builds end with it, by the kernel (`lab/programs.rs`). Call it before any other thread is started.
+/// From now on SIGINT and SIGTERM end this process with a note about the complete runs. The kernel ends guests and
+/// builds with it (`lab/programs.rs`). Call it before any other thread is started.
 pub fn say_what_is_kept(runs: &Path) -> Result<()> {
     let runs = runs.to_owned();
     signals::read_by_thread(&[libc::SIGINT, libc::SIGTERM], move |signal| {

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What may be said to `lab studies`.
+/// The arguments of `dyntick lab studies`.
 #[derive(Args)]
 pub struct Arguments {
     /// Print the study of this name as it is written [default: list all]
@@ -38,41 +38,41 @@ pub struct Studies {
 /// A study as it is listed.
 #[derive(Serialize, JsonSchema)]
 struct Listed {
-    /// What to run it by.
+    /// The name or path to run it by.
     name: String,
-    /// What it is called.
+    /// The title.
     title: String,
-    /// What it asks.
+    /// The question.
     question: String,
-    /// How many cases it has.
+    /// The number of cases.
     cases: usize,
-    /// How many runs they have together.
+    /// The number of runs of all cases.
     runs: u32,
     /// The kernels that are built for it.
     kernels: Vec<OwnKernel>,
     /// The tools of this machine that its cases need.
     tools: Vec<Tool>,
-    /// How long it takes, estimated, s.
+    /// The estimated time, s.
     estimated_s: u64,
 }
 
 /// A kernel that a study has built.
 #[derive(Serialize, JsonSchema)]
 struct OwnKernel {
-    /// Its name in the study.
+    /// The name in the study.
     name: String,
-    /// Whether it is built already.
+    /// True if it is built already.
     built: bool,
 }
 
 /// A tool of this machine that a study needs.
 #[derive(Serialize, JsonSchema)]
 struct Tool {
-    /// Its name, or its path.
+    /// The name or path.
     name: String,
     /// The package of Debian that holds it, where that is known.
     package: Option<&'static str>,
-    /// Whether it is on this machine.
+    /// True if it is on this machine.
     installed: bool,
 }
 
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::text(shipped::text(name)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    // Whoever only looks needs no cache.
+    // Listing studies needs no cache.
     let built = Cache::of_user_as_it_is().map(|cache| build::all(&cache)).unwrap_or_default();
     let study = |name: &str| Ok(listed(&shipped::find(Path::new(name), Size::Scaled)?, &built));
     let studies: Vec<Listed> = shipped::names().into_iter().map(study).collect::<Result<_>>()?;
@@ -120,8 +120,8 @@ fn tool(name: &str) -> Tool {
     Tool { name: name.to_owned(), package: packages::package_of(name), installed: find_tool(name).is_ok() }
 }
 
-/// Whether it was built from these parts. Where Debian has a newer source, or this machine another compiler,
-/// it is built again.
+/// Returns true if the kernel was built from these parts. It is built again if Debian has a newer source, or this
+/// machine another compiler.
 fn is_of(built: &Built, recipe: &Recipe) -> bool {
     let series = recipe.source.rsplit(':').next().unwrap_or_default();
     let of_series = built.release.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
@@ -129,11 +129,11 @@ fn is_of(built: &Built, recipe: &Recipe) -> bool {
 }
 
 fn print(study: &Listed) -> Result<()> {
-    told(study, output::Sheet::output().width).iter().try_for_each(output::line)
+    described(study, output::Sheet::output().width).iter().try_for_each(output::line)
 }
 
 /// A study as lines of at most this width.
-fn told(study: &Listed, width: usize) -> Vec<String> {
+fn described(study: &Listed, width: usize) -> Vec<String> {
     let minutes = study.estimated_s.div_ceil(60);
     let cases = numbers::counted(study.cases as u64, "case");
     let facts = format!("{cases}, {}, about {minutes} min", kernels(&study.kernels));
@@ -156,13 +156,12 @@ fn tools_in_words(tools: &[Tool]) -> Option<String> {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.installed).collect();
     let packages: BTreeSet<&str> = missing.iter().map(|tool| tool.package.unwrap_or(&tool.name)).collect();
-    let install = match packages.is_empty() {
-        true => String::new(),
-        false => {
-            let missing: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
-            let packages: Vec<&str> = packages.into_iter().collect();
-            format!("; not installed: {} (apt-get install {})", missing.join(", "), packages.join(" "))
-        }
+    let install = if packages.is_empty() {
+        String::new()
+    } else {
+        let missing: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
+        let packages: Vec<&str> = packages.into_iter().collect();
+        format!("; not installed: {} (apt-get install {})", missing.join(", "), packages.join(" "))
     };
     (!names.is_empty()).then(|| format!("tools: {}{install}", names.join(", ")))
 }
@@ -188,7 +187,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_page_and_one_case_is_singular() {
         let all = shipped::names().into_iter().map(|name| {
-            told(&listed(&shipped::find(Path::new(name), Size::Scaled).unwrap(), &[]), 80).join("\n")
+            described(&listed(&shipped::find(Path::new(name), Size::Scaled).unwrap(), &[]), 80).join("\n")
         });
         let all: Vec<String> = all.collect();
         let wide = all.iter().flat_map(|text| text.lines()).find(|line| line.chars().count() > 80);
@@ -252,7 +251,6 @@ mod tests {
             source: source.into(),
             config: vec!["lab".into()],
             patches: patches.iter().map(|name| (*name).to_owned()).collect(),
-            ..Recipe::default()
         };
         assert!(is_of(&built, &recipe("debian:6.12", &["p"])));
         assert!(!is_of(&built, &recipe("debian:6.1", &["p"])), "another series");

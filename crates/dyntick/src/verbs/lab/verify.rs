@@ -8,14 +8,15 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
-use dyntick_lab::store::{self, Asked, Run};
+use dyntick_lab::plan::Plan;
+use dyntick_lab::store::{self, Run};
 use dyntick_model::Clock;
 use dyntick_model::text::clean_line;
 use dyntick_study::Case;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What may be said to `lab verify`.
+/// The arguments of `dyntick lab verify`.
 #[derive(Args)]
 pub struct Arguments {
     /// Folder of a run, as out/STUDY/runs/CASE…, or a study, of which all runs in virtual time are verified
@@ -29,7 +30,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let mut same = true;
-    let is_virtual = |run: &Run| run.asked.case.clock == Clock::Virtual;
+    let is_virtual = |run: &Run| run.plan.case.clock == Clock::Virtual;
     for named in &arguments.runs {
         for folder in which_runs::folders(named, is_virtual)? {
             same &= verify(&lab, &folder)?;
@@ -40,43 +41,44 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 
 fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
     let first = store::load(folder).with_context(|| format!("{} is not a complete run", folder.display()))?;
-    let case = &first.asked.case;
+    let case = &first.plan.case;
     if case.clock != Clock::Virtual {
         bail!(
             "{} was run on the wall clock, which never repeats itself; only virtual time can be verified",
             case.id
         );
     }
-    let mut prepared = lab.prepare(&as_it_was(&first.asked), first.asked.repetition)?;
-    prepared.asked.case = case.clone();
-    for difference in differences(&first.asked, &prepared.asked) {
+    let mut prepared = lab.prepare(&as_it_was(&first.plan), first.plan.repetition)?;
+    prepared.plan.case = case.clone();
+    for difference in differences(&first.plan, &prepared.plan) {
         let difference = clean_line(&difference);
         output::line(format_args!("{}: {difference}; the observations may differ because of this", case.id))?;
     }
     let again = lab.scratch()?;
-    let second = lab.run(&prepared, again.path()).map_err(|(error, _)| in_words(error))?;
+    let second = lab.run(&prepared, again.path()).map_err(in_words)?;
     let (old, new) = (store::comparable_files(folder)?, store::comparable_files(&second.folder)?);
     let names = old.keys().chain(new.keys().filter(|name| !old.contains_key(*name)));
     let changed: Vec<&String> = names.filter(|name| old.get(*name) != new.get(*name)).collect();
     let bytes: u64 = old.values().map(|contents| contents.bytes).sum();
-    match changed.is_empty() {
-        true => output::line(format_args!("{}: identical, {} files, {bytes} bytes", case.id, old.len()))?,
-        false => output::line(format_args!("{}: DIFFERENT in {changed:?}", case.id))?,
+    if changed.is_empty() {
+        output::line(format_args!("{}: identical, {} files, {bytes} bytes", case.id, old.len()))?
+    } else {
+        output::line(format_args!("{}: DIFFERENT in {changed:?}", case.id))?
     }
     Ok(changed.is_empty())
 }
 
 /// The case with the very kernel that it ran on, for a series may have a newer one by now.
-fn as_it_was(asked: &Asked) -> Case {
-    let mut case = asked.case.clone();
+fn as_it_was(plan: &Plan) -> Case {
+    let mut case = plan.case.clone();
     if case.kernel.starts_with("debian:") {
-        case.kernel = format!("debian:{}", asked.release);
+        case.kernel = format!("debian:{}", plan.release);
     }
     case
 }
 
-/// What was not the same before either ran.
-fn differences(first: &Asked, second: &Asked) -> Vec<String> {
+/// The differences between the plans of two runs.
+fn differences(first: &Plan, second: &Plan) -> Vec<String> {
     let mut differences = Vec::new();
     let mut compare = |what: &str, first: &str, second: &str| {
         if first != second {
@@ -84,15 +86,15 @@ fn differences(first: &Asked, second: &Asked) -> Vec<String> {
         }
     };
     compare("QEMU", &first.qemu, &second.qemu);
-    let kernel = |asked: &Asked| format!("{} (SHA-256 {:.12})", asked.kernel_source, asked.kernel_sha256);
+    let kernel = |plan: &Plan| format!("{} (SHA-256 {:.12})", plan.kernel_source, plan.kernel_sha256);
     compare("kernel", &kernel(first), &kernel(second));
-    let of_program = |asked: &Asked| asked.program_sha256.as_ref().map(|hash| format!("SHA-256 {hash:.12}"));
-    let program = |asked: &Asked| of_program(asked).unwrap_or_else(|| "not recorded".to_owned());
+    let of_program = |plan: &Plan| plan.program_sha256.as_ref().map(|hash| format!("SHA-256 {hash:.12}"));
+    let program = |plan: &Plan| of_program(plan).unwrap_or_else(|| "not recorded".to_owned());
     compare("dyntick program", &program(first), &program(second));
     if first.program_sha256 == second.program_sha256 {
         compare("guest image (a tool or a module)", &first.image_sha256, &second.image_sha256);
     }
-    let of_change = |asked: &Asked| match asked.perturbation {
+    let of_change = |plan: &Plan| match plan.perturbation {
         Some(change) => format!("{} bytes of padding and {} ns later", change.padding, change.shift_ns),
         None => "none".to_owned(),
     };

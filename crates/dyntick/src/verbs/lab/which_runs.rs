@@ -7,7 +7,7 @@ use dyntick_lab::store::Run;
 use dyntick_study::{Size, shipped};
 use std::path::{Path, PathBuf};
 
-/// The folders of the runs that `named` stands for; of a study those that `wants`, its newest run of each case.
+/// The folders of the runs that `named` means: a run, or for a study the newest run of each case that `wants` accepts.
 pub fn folders(named: &Path, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
     let is_study_file = named.extension().is_some_and(|extension| extension == "toml");
     if named.is_dir() || (shipped::is_path(named) && !is_study_file) {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-/// What may be said to `lab kernels diff`.
+/// The arguments of `dyntick lab kernels diff`.
 #[derive(Args)]
 pub struct Arguments {
     /// Kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY:NAME
@@ -33,18 +33,18 @@ pub struct Arguments {
 /// it does not have it, or its dependencies are not met.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct Change<'a> {
-    /// Its name, without `CONFIG_`.
+    /// The name, without `CONFIG_`.
     option: &'a str,
-    /// Its value in the first kernel.
+    /// The value in the first kernel.
     old: Option<&'a str>,
-    /// Its value in the second kernel.
+    /// The value in the second kernel.
     new: Option<&'a str>,
 }
 
 /// The value of an option that is not set.
 const OFF: &str = "n";
 
-/// How two kernels differ.
+/// The differences of two kernels.
 #[derive(Serialize, JsonSchema)]
 pub struct KernelsDiff<'a> {
     /// The releases of both.
@@ -62,9 +62,9 @@ pub struct KernelsDiff<'a> {
 /// Patches by name that only one kernel has.
 #[derive(Serialize, JsonSchema)]
 struct Patches {
-    /// Those of the first.
+    /// The options of the first.
     old: Vec<String>,
-    /// Those of the second.
+    /// The options of the second.
     new: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ fn named(name: &str, release: &KernelVersion) -> String {
     if name.contains(&release) { name.to_owned() } else { format!("{name} ({release})") }
 }
 
-/// Which sign is which kernel, and what the words are that stand for no value.
+/// The heading: the sign of each kernel, and the words for no value.
 fn heading([old, new]: [String; 2]) -> [String; 5] {
     [
         format!("--- {old}"),
@@ -149,7 +149,7 @@ impl Patches {
     }
 }
 
-/// In the order of the options' names.
+/// The changed options, by name.
 fn changes<'a>(old: &'a KernelConfig, new: &'a KernelConfig) -> Vec<Change<'a>> {
     let names: BTreeSet<&str> = old.iter().chain(new.iter()).map(|(name, _)| name).collect();
     let differs = |option: &&str| old.get(option) != new.get(option);

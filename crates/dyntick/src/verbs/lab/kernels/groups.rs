@@ -20,7 +20,7 @@ pub enum Group {
     Preempt,
 }
 
-/// What belongs to a group, as of Linux 6.12 (`kernel/time/Kconfig`, `kernel/rcu/Kconfig`, `kernel/Kconfig.hz`,
+/// The names of a group's options, as of Linux 6.12 (`kernel/time/Kconfig`, `kernel/rcu/Kconfig`, `kernel/Kconfig.hz`,
 /// `drivers/cpuidle/Kconfig`, `kernel/Kconfig.preempt`): names, beginnings and ends of names.
 struct Names {
     whole: &'static [&'static str],
@@ -63,7 +63,7 @@ impl Group {
         }
     }
 
-    /// Whether an option, without `CONFIG_`, belongs to the group.
+    /// Returns true if an option, without `CONFIG_`, belongs to the group.
     pub fn has(self, option: &str) -> bool {
         // NO_HZ_IDLE ends as the driver INTEL_IDLE does.
         if self == Group::Cpuidle && option.starts_with("NO_HZ") {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `dyntick lab profile` prints: first how many spans of each kind there are and what they took, and where it is
-//! asked for their functions.
+//! The tables of `dyntick lab profile`: the number of spans of each kind and their instructions, and on request their
+//! functions.
 
 use super::{Compared, Spans};
 use dyntick_profile::{Difference, Kind};
 use dyntick_report::{Block, Cell, Column, Table, row};
 use std::collections::BTreeMap;
 
-/// What leads on from the first table.
+/// The hint after the first table.
 const MORE: &str =
     "Functions: with --kind TEXT those of the kinds that are named so, with --functions those of all.";
 const COUNTED_TWICE: &str =
@@ -117,9 +117,9 @@ fn differences(phase: &str, compared: &[&Compared]) -> Table {
 }
 
 fn by_function(phase: &str, kind: &str, difference: &Difference, most: usize) -> Table {
-    let (told, rest) = difference.largest(most);
+    let (message, rest) = difference.largest(most);
     let cells = |name: &str, a, b, more| row![name, number(a), number(b), Cell::signed(number(more))];
-    let mut rows: Vec<_> = told.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
+    let mut rows: Vec<_> = message.iter().map(|row| cells(&row.function, row.a, row.b, row.more)).collect();
     if let Some(rest) = rest {
         let name = format!("({} others that differ)", rest.functions);
         rows.push(cells(&name, rest.a, rest.b, rest.more));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Published figures with ours beside them, as they are and, where the study asks for it, as ratios.
+//! Published figures next to the measured ones, as they are and, if the study asks for it, as ratios.
 
 use super::titles::Titled;
 use dyntick_lab::lookup::figure_of;
@@ -33,8 +33,7 @@ pub fn table(published: &Published, study: &Study, runs: &[Titled<'_>]) -> Table
     }
 }
 
-/// The variants of the cases that figures stand beside; the variants of other cases stand beside nothing that
-/// was published.
+/// The variants of the cases that have published figures.
 fn variants<'s>(published: &Published, study: &'s Study) -> Vec<&'s str> {
     let meant = || published.figures.iter().map(|figure| study.select(&figure.case).collect::<Vec<_>>());
     // Where each figure is of one variant only, its label says which.
@@ -57,7 +56,7 @@ fn columns(variants: &[&str], ratios: bool) -> Vec<Column> {
     columns
 }
 
-/// What must be said with a figure, once for all figures of which it is said.
+/// The notes on figures, each once.
 fn notes(published: &Published) -> Vec<String> {
     let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for figure in published.figures.iter().filter(|figure| !figure.note.is_empty()) {
@@ -77,10 +76,10 @@ fn theirs(figure: &PublishedFigure) -> Option<f64> {
     figure.value.parse().ok()
 }
 
-/// The run that a figure stands beside.
+/// The run for a published figure.
 fn run_of<'r>(figure: &PublishedFigure, variant: &str, runs: &[Titled<'r>]) -> Option<&'r Run> {
-    let mut runs = runs.iter().filter(|run| variant.is_empty() || run.asked.case.variant == variant);
-    runs.find(|run| run.asked.case.answers_to(&figure.case)).map(Titled::run)
+    let mut runs = runs.iter().filter(|run| variant.is_empty() || run.plan.case.variant == variant);
+    runs.find(|run| run.plan.case.answers_to(&figure.case)).map(Titled::run)
 }
 
 fn ours_alone(figure: &PublishedFigure, variant: &str, runs: &[Titled<'_>]) -> Option<f64> {

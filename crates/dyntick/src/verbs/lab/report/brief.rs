@@ -12,27 +12,27 @@ use dyntick_study::{Case, Study};
 /// A mail of this many lines is read.
 const LINES: usize = 40;
 
-/// What it is made of.
+/// The parts of the short report.
 pub struct Material<'a> {
     /// The study.
     pub study: &'a Study,
     /// The names of its cases.
     pub titles: &'a Titles,
-    /// All that was run, and what was not.
+    /// All results, including those of cases without a run.
     pub results: &'a [CaseResult],
-    /// What became of the claims.
+    /// The verdicts on the claims.
     pub verdicts: &'a [Verdict],
     /// The runs that are no perturbed ones.
     pub runs: &'a [Titled<'a>],
     /// The ids of the cases that were not run.
     pub not_run: &'a [&'a str],
-    /// How many ticks there were, in a sentence.
+    /// The number of ticks, in a sentence.
     pub of_ticks: Option<String>,
     /// That runs are from elsewhere.
     pub of_others: Option<String>,
 }
 
-/// For how much of each there is room.
+/// The number of lines for each part.
 #[derive(Clone, Copy)]
 struct Room {
     /// Cases in the table.
@@ -60,7 +60,7 @@ pub fn document(long: &Document, material: &Material<'_>) -> Document {
 
 const SMALLEST: Room = Room { cases: 2, values: 1, claims: 2 };
 
-/// From the most to the least: first cases are left out, then the settings of single ones, then claims, and at last
+/// The sizes from the largest to the smallest: first cases are left out, then their settings, then claims, and at last
 /// more cases.
 fn rooms() -> impl Iterator<Item = Room> {
     let room = |cases, values, claims| Room { cases, values, claims };
@@ -129,7 +129,8 @@ fn more(cases: usize, most: usize) -> Vec<String> {
     (cases > most).then(|| format!("and {} more cases", cases - most)).into_iter().collect()
 }
 
-/// Where the command line gave two kernels or settings: a row for each figure of a case, with both and the difference.
+/// The table for two kernels or settings of the command line: a row for each figure of a case, with both values and the
+/// difference.
 fn side_by_side(material: &Material<'_>, measures: &[Measure], most: usize) -> Option<Table> {
     let study = material.study;
     let compared = study.compared.as_ref()?;
@@ -137,7 +138,7 @@ fn side_by_side(material: &Material<'_>, measures: &[Measure], most: usize) -> O
     // A case has a row for each figure.
     let most = (2 * most / measures.len().max(1)).max(1);
     let of = |case: &Case, measure: &Measure| {
-        let runs = material.runs.iter().map(Titled::run).filter(|run| run.asked.case.id == case.id);
+        let runs = material.runs.iter().map(Titled::run).filter(|run| run.plan.case.id == case.id);
         measure.of(runs.collect::<Vec<&Run>>())
     };
     let rows_of = |case: &Case| {

@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 /// A table for each function; nothing where no case names one.
 pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let named: BTreeSet<&str> =
-        runs.iter().flat_map(|run| &run.asked.case.calls).map(String::as_str).collect();
+        runs.iter().flat_map(|run| &run.plan.case.calls).map(String::as_str).collect();
     let tables: Vec<Block> =
         named.into_iter().filter_map(|name| table(name, runs)).map(Block::Table).collect();
-    match tables.is_empty() {
-        true => Vec::new(),
-        false => [Block::Heading("Calls of functions".into())].into_iter().chain(tables).collect(),
+    if tables.is_empty() {
+        Vec::new()
+    } else {
+        [Block::Heading("Calls of functions".into())].into_iter().chain(tables).collect()
     }
 }
 
@@ -63,7 +64,7 @@ fn calls<'r>(name: &str, run: &Titled<'r>) -> Vec<(String, u64, &'r Kind)> {
     named.map(|(key, kind)| (run.title().to_owned(), key.cpu, kind)).collect()
 }
 
-/// How many calls had so many instructions, by powers of two.
+/// The number of calls by their instructions, in powers of two.
 fn of(kind: &Kind) -> Vec<(u64, u64)> {
     kind.spans.iter().map(|span| (*span, 1)).collect::<Histogram>().octaves().iter().collect()
 }

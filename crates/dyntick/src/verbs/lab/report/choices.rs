@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which idle states were chosen, which would have been right, and the latency limit within which both are.
+//! The chosen idle states, the right ones, and the latency limit of both.
 
 use super::idling::{Idling, quantile};
 use crate::few::few;
@@ -10,10 +10,10 @@ use dyntick_model::CpuList;
 use dyntick_report::{Cell, Column, Table, row};
 use dyntick_stats::Histogram;
 
-/// So many runs are named that had the same limit.
+/// The number of runs with the same limit that are named.
 const MOST_NAMED: usize = 6;
 
-/// What each chosen state should have been, and what was known when it was chosen.
+/// The state that would have been right for each chosen one, and the information at the time of the choice.
 pub fn table(runs: &[Idling<'_>]) -> Table {
     let mut names: Vec<String> = Vec::new();
     for state in runs.iter().flat_map(|run| &run.idle().states.0) {
@@ -64,7 +64,7 @@ fn rows_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// What is said where nobody asked for a limit.
+/// The words for no limit.
 pub const NO_LIMIT: &str = "none";
 
 /// The latency limit of these CPUs in words, and by whom it was asked for.
@@ -78,11 +78,11 @@ pub fn limit(idle: &RunIdle, cpus: &CpuList) -> String {
         }
     }
     let several = different.len() > 1;
-    let told = |(limit, cpus): &(InForce, CpuList)| {
+    let message = |(limit, cpus): &(InForce, CpuList)| {
         let words = in_words(*limit, idle.limits.as_ref());
         if several { format!("{words} on CPU {cpus}") } else { words }
     };
-    different.iter().map(told).collect::<Vec<_>>().join(" and ")
+    different.iter().map(message).collect::<Vec<_>>().join(" and ")
 }
 
 fn in_words(limit: InForce, limits: Option<&Limits>) -> String {
@@ -97,7 +97,7 @@ fn in_words(limit: InForce, limits: Option<&Limits>) -> String {
     }
 }
 
-/// Who asked for it: the processes that do for all CPUs, or somebody for one.
+/// The processes that requested the limit: for all CPUs, or for one.
 fn by_whom(limit: u32, limits: Option<&Limits>) -> String {
     let Some(Limits { before, .. }) = limits else { return String::new() };
     let holders: Vec<String> = before.held_by.iter().cloned().collect();
@@ -120,11 +120,11 @@ fn limits(of_runs: Vec<(String, String)>) -> String {
     let named = |(limit, titles): (String, Vec<String>)| {
         format!("{limit} ({})", few(titles.into_iter(), MOST_NAMED).join("; "))
     };
-    let told = match &all[..] {
+    let message = match &all[..] {
         [(limit, _)] => limit.clone(),
         _ => all.into_iter().map(named).collect::<Vec<_>>().join("; "),
     };
-    format!("latency limit (PM QoS): {told}.")
+    format!("latency limit (PM QoS): {message}.")
 }
 
 #[cfg(test)]
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn a_limit_with_its_holder_and_an_unknown_one_as_such() {
         let both = |before, after| Limits { before: held(before), after: held(after) };
-        let told = |limits: &Limits, us| in_words(InForce::Always(us), Some(limits));
-        assert_eq!(told(&both(Some(0), Some(0)), Some(0)), "0 µs, held by cyclictest");
-        assert_eq!(told(&both(Some(50), Some(50)), Some(20)), "20 µs, of pm_qos_resume_latency_us");
-        assert_eq!(told(&both(None, None), None), "none");
+        let message = |limits: &Limits, us| in_words(InForce::Always(us), Some(limits));
+        assert_eq!(message(&both(Some(0), Some(0)), Some(0)), "0 µs, held by cyclictest");
+        assert_eq!(message(&both(Some(50), Some(50)), Some(20)), "20 µs, of pm_qos_resume_latency_us");
+        assert_eq!(message(&both(None, None), None), "none");
         let changed = in_words(InForce::Changed(Some(0), None), Some(&both(Some(0), None)));
         assert_eq!(changed, "0 µs before the window, none after it, and not judged by");
         assert!(in_words(InForce::NotRecorded, None).starts_with("not recorded"));
@@ -151,11 +151,11 @@ mod tests {
 
     #[test]
     fn runs_are_named_where_their_limits_differ() {
-        let told = |all: &[(&str, &str)]| {
+        let message = |all: &[(&str, &str)]| {
             limits(all.iter().map(|(title, limit)| ((*title).to_owned(), (*limit).to_owned())).collect())
         };
-        assert_eq!(told(&[("a", "none"), ("b", "none")]), "latency limit (PM QoS): none.");
-        let differ = told(&[("a", "none"), ("b", "0 µs"), ("c", "none")]);
+        assert_eq!(message(&[("a", "none"), ("b", "none")]), "latency limit (PM QoS): none.");
+        let differ = message(&[("a", "none"), ("b", "0 µs"), ("c", "none")]);
         assert_eq!(differ, "latency limit (PM QoS): none (a; c); 0 µs (b).");
     }
 }

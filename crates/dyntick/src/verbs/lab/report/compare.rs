@@ -7,7 +7,7 @@ use dyntick_profile::Difference;
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, row};
 use dyntick_stats::Histogram;
 
-/// Functions with a smaller share of the difference than the first so many are summed up.
+/// The number of functions that are shown; the others are summed up.
 const FUNCTIONS: usize = 15;
 
 /// A section for each comparison.
@@ -122,8 +122,8 @@ fn spans(compared: &Compared) -> Table {
 
 fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table {
     let cells = |name: &str, a: f64, b: f64| row![name, Cell::Fixed(a, 1), Cell::Fixed(b, 1), change(a, b)];
-    let (told, rest) = difference.largest(FUNCTIONS);
-    let mut rows: Vec<Vec<Cell>> = told.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
+    let (message, rest) = difference.largest(FUNCTIONS);
+    let mut rows: Vec<Vec<Cell>> = message.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
     rows.extend(rest.map(|rest| cells(&format!("{} other functions", rest.functions), rest.a, rest.b)));
     let same: f64 = difference.rows.iter().filter(|row| row.more == 0.0).map(|row| row.a).sum();
     rows.push(cells("functions that did not change", same, same));
@@ -144,7 +144,7 @@ fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table 
     }
 }
 
-/// Whether the functions explain what cyclictest saw.
+/// The part of cyclictest's shift that the functions explain.
 fn sum(difference: &Difference, latency: &[Shift]) -> Option<String> {
     let mean = latency.iter().find(|shift| shift.point == "mean")?;
     let (explained, seen) = (difference.b - difference.a, mean.case - mean.with);

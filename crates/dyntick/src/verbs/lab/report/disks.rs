@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which guests had a disk.
+//! The disks of guests.
 
 use crate::few::few;
 use dyntick_guest::names::DISK_FOLDER;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many cases are named with their disk.
+/// The number of cases that are named with their disk.
 const MOST_CASES: usize = 32;
 
 /// The disks of these cases, by their ids, in bytes: in words, and with the cases where not all have the same.
-pub fn told<'c>(disks: impl Iterator<Item = (&'c str, Option<u64>)>) -> Option<String> {
+pub fn in_words<'c>(disks: impl Iterator<Item = (&'c str, Option<u64>)>) -> Option<String> {
     let mut by_size: BTreeMap<Option<u64>, BTreeSet<&str>> = BTreeMap::new();
     for (case, bytes) in disks {
         by_size.entry(bytes).or_default().insert(case);
@@ -34,10 +34,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_are_told_with_their_cases_where_these_differ() {
+    fn disks_are_named_with_their_cases_if_these_differ() {
         let [small, large] = [64 << 20, 1 << 30];
         let sizes = |disks: &[(&str, Option<u64>)]| {
-            told(disks.iter().copied()).map(|told| told.split(", virtio").next().unwrap().to_owned())
+            in_words(disks.iter().copied())
+                .map(|message| message.split(", virtio").next().unwrap().to_owned())
         };
         assert_eq!(sizes(&[]), None);
         assert_eq!(sizes(&[("a", None)]), None);

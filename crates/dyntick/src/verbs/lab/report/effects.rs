@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each option does by itself and what several do only together, of a matrix whose cells were all run.
+//! The effect of each option by itself and of several together, for a matrix whose cells were all run.
 
 use super::few;
 use dyntick_lab::effects::{FigureEffects, Found, Repeats};
@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.001;
 /// An interaction of two with a larger share is shown in words.
 const NOTABLE_SHARE: f64 = 0.01;
 
-/// So many rows of a table, and interactions in words, are shown: a matrix of real options has a few.
+/// The number of rows of a table, and of interactions in words: a matrix of real options has a few.
 const MOST_ROWS: usize = 40;
 const MOST_PAIRS: usize = 10;
 
@@ -65,12 +65,13 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table 
         found.factors.iter().find(of).is_some_and(|factor| factor.levels.first() == Some(&level.level))
     };
     let row = |level: &LevelMean| {
-        let (difference, percent) = match is_base(level) {
-            true => ("base".into(), Cell::or_blank(None)),
-            false => (
+        let (difference, percent) = if is_base(level) {
+            ("base".into(), Cell::or_blank(None))
+        } else {
+            (
                 Cell::signed(Cell::Rounded(level.difference, DIGITS)),
                 Cell::known(level.percent.map(|percent| Cell::signed(Cell::Share(percent / 100.0)))),
-            ),
+            )
         };
         row![
             level.factor.clone(),
@@ -117,10 +118,10 @@ fn spread(repeats: &Repeats) -> String {
 fn shares(figure: &str, factorial: &Factorial) -> Table {
     let mut terms: Vec<&Term> = factorial.terms.iter().collect();
     terms.sort_by(|a, b| b.share.total_cmp(&a.share));
-    let told = terms.iter().take(MOST_ROWS).filter(|term| term.share >= LEAST_SHARE).count();
-    let (told, rest) = terms.split_at(told);
+    let message = terms.iter().take(MOST_ROWS).filter(|term| term.share >= LEAST_SHARE).count();
+    let (message, rest) = terms.split_at(message);
     let row = |term: &&Term| row![term.factors.join(" × "), Cell::Share(term.share)];
-    let mut rows: Vec<Vec<Cell>> = told.iter().map(row).collect();
+    let mut rows: Vec<Vec<Cell>> = message.iter().map(row).collect();
     match rest {
         [] => {}
         [only] => rows.push(row(only)),
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn effects_as_they_are_told() {
+    fn effects_are_printed() {
         let document = Document { title: "t".into(), blocks: blocks(&[found()]), ..Document::default() };
         insta::assert_snapshot!(terminal(&document, 100, false));
         let html = html(&document);

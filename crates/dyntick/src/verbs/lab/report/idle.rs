@@ -35,7 +35,7 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     blocks
 }
 
-/// How often each state was entered, for how long, and how often that was wrong: a row for each run and state.
+/// The entries of each state, their durations and their misses: a row for each run and state.
 pub fn states(runs: &[Idling<'_>]) -> Table {
     let rows = |run: &Idling<'_>| {
         let row = |(place, account): (usize, &Account)| {
@@ -77,7 +77,7 @@ pub fn states(runs: &[Idling<'_>]) -> Table {
     }
 }
 
-/// Whether the kernel's counters say the same.
+/// The agreement of the trace with the kernel's counters.
 fn agreement(runs: &[Idling<'_>]) -> Vec<String> {
     let compared: usize = runs.iter().map(|run| run.idle().comparisons.len()).sum();
     let mut notes: Vec<String> = runs
@@ -100,20 +100,20 @@ fn agreement(runs: &[Idling<'_>]) -> Vec<String> {
     notes
 }
 
-/// How long exits took on each machine, each once.
+/// The sources of exit times of the machines, each once.
 fn emulated(runs: &[Idling<'_>]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for machine in runs.iter().filter_map(Idling::machine) {
-        let told = format!("Emulated: {}.", exits::in_words(machine));
-        if !all.contains(&told) {
-            all.push(told);
+        let message = format!("Emulated: {}.", exits::in_words(machine));
+        if !all.contains(&message) {
+            all.push(message);
         }
     }
     all
 }
 
-/// What the menu governor predicted with its tick stopped, by the state that it chose; none where no kernel
-/// tells.
+/// The predictions of the menu governor with its tick stopped, by the state that it chose; `None` if no kernel reports
+/// them.
 fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = runs.iter().flat_map(predictions_of).collect();
     let columns = vec![
@@ -169,7 +169,7 @@ fn next_timer(mut timers: Vec<Option<u64>>) -> Cell {
     median.map_or("none".into(), |ns| Cell::Duration(ns as f64))
 }
 
-/// How long sleeps lasted, by state.
+/// The durations of sleeps, by state.
 pub fn residencies(run: &Idling<'_>) -> Plot {
     let accounts = run.accounts();
     let entered = run.idle().states.0.iter().zip(&accounts).filter(|(_, account)| account.usage > 0);
@@ -199,7 +199,7 @@ fn steps(octaves: &Histogram) -> Vec<(f64, f64)> {
     points
 }
 
-/// How long woken tasks waited, by the state that had to be left for them.
+/// The waiting times of woken tasks, by the state that had to be left for them.
 pub fn wakeups(runs: &[Idling<'_>]) -> Table {
     let rows = |run: &Idling<'_>| {
         let idle = run.idle();
@@ -207,8 +207,8 @@ pub fn wakeups(runs: &[Idling<'_>]) -> Table {
         let row = |(state, name): (Option<usize>, String)| {
             let latency = idle.wakeup_latency(state);
             (latency.total() > 0).then(|| {
-                let told = [0.5, 0.9, 0.99, 1.0].map(|share| quantile(&latency, share));
-                [row![name, Cell::Count(latency.total())], told.to_vec()].concat()
+                let message = [0.5, 0.9, 0.99, 1.0].map(|share| quantile(&latency, share));
+                [row![name, Cell::Count(latency.total())], message.to_vec()].concat()
             })
         };
         let rows = states.chain([(None, "all".to_owned())]).filter_map(row).enumerate();

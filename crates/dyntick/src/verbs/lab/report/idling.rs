@@ -13,14 +13,14 @@ use dyntick_stats::Histogram;
 pub struct Idling<'a>(&'a Titled<'a>);
 
 impl Idling<'_> {
-    /// What its CPUs did while idle.
+    /// The idle states of its CPUs.
     pub fn idle(&self) -> &RunIdle {
         self.0.idle.as_ref().expect("is chosen for it")
     }
 
-    /// What is emulated.
+    /// The emulated machine.
     pub fn machine(&self) -> Option<&Machine> {
-        self.0.asked.case.machine.as_ref()
+        self.0.plan.case.machine.as_ref()
     }
 
     /// The name of the run.
@@ -28,12 +28,12 @@ impl Idling<'_> {
         self.0.title().to_owned()
     }
 
-    /// Which CPUs are measured.
+    /// The measured CPUs.
     pub fn measured(&self) -> &CpuList {
-        &self.0.asked.case.measured_cpus
+        &self.0.plan.case.measured_cpus
     }
 
-    /// Of the measured CPUs together.
+    /// The accounts of the measured CPUs together.
     pub fn accounts(&self) -> Vec<Account> {
         self.idle().of_cpus(self.measured())
     }
@@ -45,7 +45,7 @@ impl Idling<'_> {
     }
 }
 
-/// Those of these runs that have idle states.
+/// The runs that have idle states.
 pub fn with_states<'a>(runs: &'a [Titled<'_>]) -> Vec<Idling<'a>> {
     runs.iter().filter(|run| run.idle.is_some()).map(Idling).collect()
 }

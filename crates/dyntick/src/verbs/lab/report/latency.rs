@@ -24,17 +24,15 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let measured = measured(runs);
     let table = (!measured.is_empty()).then(|| Block::Table(table(&measured)));
     let remarks = runs.iter().filter_map(|run| {
-        let remark = remark(&run.asked.case, &run.outcome, run.latency.is_some())?;
+        let remark = remark(&run.plan.case, &run.outcome, run.latency.is_some())?;
         Some(Block::Paragraph(format!("{}: {remark}", run.title())))
     });
     let blocks: Vec<Block> = table.into_iter().chain(remarks).collect();
-    match blocks.is_empty() {
-        true => blocks,
-        false => [vec![Block::Heading("Wake-up latency".into())], blocks].concat(),
-    }
+    if blocks.is_empty() { blocks } else { [vec![Block::Heading("Wake-up latency".into())], blocks].concat() }
 }
 
-/// Why a run that was to measure latencies has none, or has those of another time than the window's.
+/// The reason for which a run has no latencies though it was to measure them, or has those of another time than the
+/// window.
 fn remark(case: &Case, outcome: &Outcome, has_latencies: bool) -> Option<String> {
     let measuring = Measuring::of(case)?;
     let task = measuring.task?;
@@ -104,7 +102,7 @@ fn table(runs: &[(&Titled<'_>, &Latency)]) -> Table {
          99 % of all do not exceed; of cyclictest only with a histogram."
             .to_owned(),
     ];
-    if runs.iter().any(|(run, _)| run.asked.case.clock == Clock::Virtual) {
+    if runs.iter().any(|(run, _)| run.plan.case.clock == Clock::Virtual) {
         notes.push(
             "In virtual time the CPUs run one at a time on one clock: a thread whose wake-up coincides with work \
              of another CPU waits for it, which it would not do on a real machine. This causes the largest \
@@ -135,7 +133,7 @@ fn table(runs: &[(&Titled<'_>, &Latency)]) -> Table {
     }
 }
 
-/// What measured, in words.
+/// The programs that measured, in words.
 fn meters(runs: &[(&Titled<'_>, &Latency)]) -> String {
     let by = |meter: Meter| runs.iter().any(|(_, latency)| latency.meter == meter);
     match (by(Meter::Cyclictest), by(Meter::Packets)) {
@@ -164,12 +162,13 @@ fn plot(runs: &[(&Titled<'_>, &Latency)]) -> Plot {
     }
 }
 
-/// The width of a histogram's bins in its picture, ns: a cyclictest without `--nsecs` counts whole microseconds, and
+/// The width of a histogram's bins in its picture, ns: a cyclictest without `--nsecs` counts in microseconds, and
 /// narrower bins would be a comb.
 pub fn bin_of(histogram: &Histogram) -> u64 {
-    match !histogram.is_empty() && histogram.iter().all(|(ns, _)| ns % MICROSECOND == 0) {
-        true => MICROSECOND,
-        false => BIN_NS,
+    if !histogram.is_empty() && histogram.iter().all(|(ns, _)| ns % MICROSECOND == 0) {
+        MICROSECOND
+    } else {
+        BIN_NS
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a study is about, as the columns of a short table: the figures of its claims, and what its cases measure.
+//! The subject of a study, as the columns of a short table: the figures of its claims, and those that its cases
+//! measure.
 
 use dyntick_lab::lookup::figure_of;
 use dyntick_lab::store::Run;
@@ -14,17 +15,17 @@ use dyntick_study::figure::table::{
     TICKS_SHARE_OF_HZ, WAKEUP,
 };
 
-/// So many single figures of claims get a column, beside the groups.
+/// The number of single figures of claims that get a column, in addition to the groups.
 const MOST_SINGLE: usize = 4;
 
-/// How a column's value is had of a run; none where it was not measured.
+/// The function from a run to a column's value; `None` if it was not measured.
 type OfRun = Box<dyn Fn(&Run) -> Option<f64>>;
 
 /// One column.
 pub struct Measure {
-    /// What it is.
+    /// The header.
     pub header: String,
-    /// Its unit, or which of several.
+    /// The unit, or the one of several.
     pub unit: &'static str,
     of: OfRun,
     cell: fn(f64) -> Cell,
@@ -37,7 +38,7 @@ impl Measure {
         Self { header: header.to_owned(), unit, of, cell }
     }
 
-    /// Of these runs of one case; none where it was not measured.
+    /// The value for these runs of one case; `None` if it was not measured.
     pub fn of<'r>(&self, runs: impl IntoIterator<Item = &'r Run>) -> Option<Summary> {
         let values: Vec<f64> = runs.into_iter().filter_map(|run| (self.of)(run)).collect();
         Summary::of(&values)
@@ -53,7 +54,7 @@ impl Measure {
         }
     }
 
-    /// How much more `b` is than `a`, and in per cent of it; of a share in percentage points.
+    /// The excess of `b` over `a`, also in per cent; for a share in percentage points.
     pub fn difference(&self, a: f64, b: f64) -> String {
         // A count has no sign of its own.
         let size = (self.cell)((b - a).abs());
@@ -68,7 +69,7 @@ impl Measure {
         }
     }
 
-    /// Whether it counts ticks.
+    /// Returns true if it counts ticks.
     pub fn is_of_ticks(&self) -> bool {
         self.header == TICKS.name
     }
@@ -90,7 +91,7 @@ enum Group {
     Script,
 }
 
-/// What a study is about: first the figures of its claims in their order, then what its cases measure.
+/// The subject of a study: first the figures of its claims in their order, then those that its cases measure.
 pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
     let mut groups: Vec<Group> = Vec::new();
     let mut single: Vec<&str> = Vec::new();
@@ -147,7 +148,7 @@ fn group_of(name: &str) -> Option<Group> {
     groups.into_iter().find(|(_, figures)| among(figures)).map(|(group, _)| group)
 }
 
-/// What the cases measure beside interruptions.
+/// The measurements of the cases, except interruptions.
 fn measured(runs: &[&Run]) -> Vec<Group> {
     let some = |has: fn(&Run) -> bool| runs.iter().any(|run| has(run));
     let mut groups = Vec::new();
@@ -160,7 +161,7 @@ fn measured(runs: &[&Run]) -> Vec<Group> {
     if some(|run| run.idle.as_ref().is_some_and(|idle| idle.energy.is_some())) {
         groups.push(Group::Power);
     }
-    if some(|run| run.asked.case.script.as_ref().is_some_and(|script| !script.in_window)) {
+    if some(|run| run.plan.case.script.as_ref().is_some_and(|script| !script.in_window)) {
         groups.push(Group::Script);
     }
     groups
@@ -217,7 +218,7 @@ fn states(runs: &[&Run]) -> Vec<Measure> {
 
 fn resident(run: &Run, state: &str) -> Option<f64> {
     let (begin, end) = run.outcome.window_ns;
-    let cpu_ns = (end - begin) as f64 * run.asked.case.measured_cpus.len() as f64;
+    let cpu_ns = (end - begin) as f64 * run.plan.case.measured_cpus.len() as f64;
     Some(figure_of(run, &format!("{}:{state}:resident", IDLE.name), None)? / cpu_ns)
 }
 
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn repeated_runs_have_their_deviation() {
-        let told = |values: &[f64]| measure(Cell::Rate).cell(Summary::of(values).as_ref()).to_string();
-        assert_eq!([told(&[2.0]), told(&[1.0, 3.0]), told(&[])], ["2.0", "2.0 ± 1.4", "–"]);
+        let message = |values: &[f64]| measure(Cell::Rate).cell(Summary::of(values).as_ref()).to_string();
+        assert_eq!([message(&[2.0]), message(&[1.0, 3.0]), message(&[])], ["2.0", "2.0 ± 1.4", "–"]);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the runs of a report were made.
+//! The method of a report's runs.
 
 use super::titles::{Titled, kernel_of};
 use super::{disks, distinct, settings, window_ns};
@@ -12,7 +12,7 @@ use dyntick_report::{Cell, numbers};
 use dyntick_study::figure::table::STOLEN_NS;
 use std::collections::BTreeSet;
 
-/// So many events that a kernel lacks, and notes of one run, are shown: of a real one it is a few.
+/// The number of missing events, and of notes on one run, that are shown: a real one has a few.
 const MOST_MISSING: usize = 32;
 const MOST_NOTES: usize = 100;
 
@@ -22,39 +22,42 @@ pub fn sentence(runs: &[Titled<'_>]) -> String {
     let lost: u64 = runs.iter().map(|run| run.lost_events.values().sum::<u64>()).sum();
     format!(
         "{} clock; QEMU {}; windows of {}; {} lost.",
-        all(|run| run.asked.case.clock.to_string()),
-        all(|run| format!("{} ({})", run.asked.qemu, run.asked.accelerator)),
+        all(|run| run.plan.case.clock.to_string()),
+        all(|run| format!("{} ({})", run.plan.qemu, run.plan.accelerator)),
         all(|run| Cell::Duration(window_ns(run) as f64).to_string()),
         numbers::counted(lost, "trace event"),
     )
 }
 
-/// How the runs were made, by what and on what.
+/// The origin of the runs: clock, executor, kernels and settings.
 pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
     let all = |value: fn(&Titled<'_>) -> String| distinct(runs.iter().map(value).collect());
-    let restless = |run: &Titled<'_>| match run.outcome.settled.restless.is_empty() {
-        true => "all other CPUs were idle before the window".to_owned(),
-        false => format!(
-            "CPU {} still busy when settle-limit expired ({})",
-            run.outcome.settled.restless,
-            run.title()
-        ),
+    let restless = |run: &Titled<'_>| {
+        if run.outcome.settled.restless.is_empty() {
+            "all other CPUs were idle before the window".to_owned()
+        } else {
+            format!(
+                "CPU {} still busy when settle-limit expired ({})",
+                run.outcome.settled.restless,
+                run.title()
+            )
+        }
     };
     let mut pairs = vec![
-        ("clock".to_owned(), all(|run| clock(run.asked.case.clock).to_owned())),
-        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.asked.qemu, run.asked.accelerator))),
-        ("kernel".to_owned(), all(|run| format!("{}, {}", run.asked.release, run.asked.kernel_source))),
-        ("guest".to_owned(), all(|run| settings::guest(&run.asked.case))),
+        ("clock".to_owned(), all(|run| clock(run.plan.case.clock).to_owned())),
+        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.plan.qemu, run.plan.accelerator))),
+        ("kernel".to_owned(), all(|run| format!("{}, {}", run.plan.release, run.plan.kernel_source))),
+        ("guest".to_owned(), all(|run| settings::guest(&run.plan.case))),
         ("settling".to_owned(), all(restless)),
         ("trace events".to_owned(), all(trace_state)),
         ("trace events not available".to_owned(), all(|run| missing_events(run))),
     ];
-    let disks = runs.iter().map(|run| (run.title_of_all(), run.asked.case.disk));
-    pairs.extend(disks::told(disks).map(|told| ("disk".to_owned(), told)));
+    let disks = runs.iter().map(|run| (run.title_of_all(), run.plan.case.disk));
+    pairs.extend(disks::in_words(disks).map(|message| ("disk".to_owned(), message)));
     let tools: BTreeSet<&str> =
-        runs.iter().flat_map(|run| &run.asked.case.tools).map(String::as_str).collect();
+        runs.iter().flat_map(|run| &run.plan.case.tools).map(String::as_str).collect();
     let hosts: Vec<String> =
-        runs.iter().filter_map(|run| Some(run.asked.host.as_ref()?.to_string())).collect();
+        runs.iter().filter_map(|run| Some(run.plan.host.as_ref()?.to_string())).collect();
     if !hosts.is_empty() {
         pairs.insert(2, ("on the machine".to_owned(), distinct(hosts)));
     }
@@ -63,13 +66,13 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
         pairs.push(("copied from this machine into the guest".to_owned(), tools.join(", ")));
     }
     let files: BTreeSet<&str> =
-        runs.iter().flat_map(|run| run.asked.case.files.keys()).map(String::as_str).collect();
+        runs.iter().flat_map(|run| run.plan.case.files.keys()).map(String::as_str).collect();
     if !files.is_empty() {
         let files: Vec<&str> = files.into_iter().collect();
         pairs.push(("files of the study in the guest".to_owned(), files.join(", ")));
     }
     pairs.extend(fallbacks(runs));
-    pairs.extend(runs.iter().map(|run| (run.title().to_owned(), settings::told(&run.asked.case))));
+    pairs.extend(runs.iter().map(|run| (run.title().to_owned(), settings::others(&run.plan.case))));
     let taken = runs.iter().filter_map(|run| Some(format!("{}: {}", run.title(), taken_by_host(run)?)));
     pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
     let notes = |run: &Titled<'_>| {
@@ -83,29 +86,29 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
 /// Kernels that may be others than their names mean: Debian could not be asked for them.
 pub fn fallbacks(runs: &[Titled<'_>]) -> Option<(String, String)> {
     let fallback = |run: &Titled<'_>| {
-        let how = run.asked.kernel_fallback.as_ref()?;
-        Some(format!("{} ({}) is {how}", run.asked.case.kernel, run.asked.release))
+        let how = run.plan.kernel_fallback.as_ref()?;
+        Some(format!("{} ({}) is {how}", run.plan.case.kernel, run.plan.release))
     };
-    let told = distinct(runs.iter().filter_map(fallback).collect());
-    (!told.is_empty()).then(|| ("not asked of Debian".to_owned(), told))
+    let message = distinct(runs.iter().filter_map(fallback).collect());
+    (!message.is_empty()).then(|| ("not asked of Debian".to_owned(), message))
 }
 
-/// How many further runs stand beside those of the tables.
+/// The number of perturbed runs, which are not in the tables.
 pub fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, String)> {
-    let changes: Vec<Perturbation> = runs.filter_map(|run| run.asked.perturbation).collect();
+    let changes: Vec<Perturbation> = runs.filter_map(|run| run.plan.perturbation).collect();
     let most = |of: fn(&Perturbation) -> u64| changes.iter().map(of).max();
     let (padding, shift_ns) = (most(|change| change.padding.into())?, most(|change| change.shift_ns)?);
-    let told = format!(
+    let message = format!(
         "{} more, not in the tables: up to {} bytes of padding at the start of the guest's image, the window up to {} \
          later; their figures are with the claims",
         changes.len(),
         numbers::count(padding),
         numbers::duration(shift_ns as f64)
     );
-    Some(("perturbed runs".to_owned(), told))
+    Some(("perturbed runs".to_owned(), message))
 }
 
-/// How much of the window the host ran something else while a CPU of the guest was ready, by CPU.
+/// The share of the window in which the host ran something else while a CPU of the guest was ready, by CPU.
 fn taken_by_host(run: &Run) -> Option<String> {
     let (begin, end) = run.outcome.window_ns;
     let share = |row: &Observation| {
@@ -128,7 +131,7 @@ fn clock(clock: Clock) -> &'static str {
 }
 
 fn trace_state(run: &Titled<'_>) -> String {
-    let recorded = match &run.asked.case.trace_cpus {
+    let recorded = match &run.plan.case.trace_cpus {
         Some(cpus) => format!("of CPU {cpus} only: "),
         None => String::new(),
     };
@@ -141,9 +144,10 @@ fn trace_state(run: &Titled<'_>) -> String {
 }
 
 fn missing_events(run: &Run) -> String {
-    let events = match run.missing_events.is_empty() {
-        true => "none".to_owned(),
-        false => few(run.missing_events.iter().cloned(), MOST_MISSING).join(", "),
+    let events = if run.missing_events.is_empty() {
+        "none".to_owned()
+    } else {
+        few(run.missing_events.iter().cloned(), MOST_MISSING).join(", ")
     };
     format!("{}: {events}", kernel_of(run))
 }

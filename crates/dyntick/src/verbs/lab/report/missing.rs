@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a report lacks, in one line: cases without a run, runs that failed or are damaged, lost events.
+//! The gaps of a report, in one line: cases without a run, runs that failed or are damaged, lost events.
 
 use super::titles::Titles;
 use crate::few::few;
@@ -8,13 +8,13 @@ use dyntick_model::text::shortened;
 use dyntick_report::numbers::counted;
 use std::collections::BTreeMap;
 
-/// So many of each kind are named.
+/// The number of each kind that are named.
 const MOST_NAMED: usize = 3;
 
-/// The longest reason that is told: the whole of it is in the long report.
+/// The longest reason that is shown: it is complete in the long report.
 const LONGEST_REASON: usize = 120;
 
-/// None where all is there.
+/// The line; `None` if there are no gaps.
 pub fn line(titles: &Titles, results: &[CaseResult], not_run: &[&str]) -> Option<String> {
     let names = |all: Vec<String>| few(all.into_iter(), MOST_NAMED).join(", ");
     let mut parts = Vec::new();

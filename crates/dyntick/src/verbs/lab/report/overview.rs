@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often the measured CPUs of each case were interrupted.
+//! The interruptions of the measured CPUs of each case.
 
 use super::titles::{Titled, kernel_of};
 use super::{measured, window_ns};
@@ -31,20 +31,21 @@ pub fn sentence(runs: &[Titled<'_>]) -> Option<String> {
         return None;
     }
     let [fewest, highest] = [least, most].map(|runs| numbers::rate(mean(runs)));
-    Some(match fewest == highest {
-        true => format!("The measured CPUs had {highest} ticks per second in all cases."),
-        false => format!(
+    Some(if fewest == highest {
+        format!("The measured CPUs had {highest} ticks per second in all cases.")
+    } else {
+        format!(
             "The measured CPUs had between {fewest} and {highest} ticks per second: the fewest with “{}”, the most with “{}”.",
             least[0].title_of_all(),
             most[0].title_of_all()
-        ),
+        )
     })
 }
 
 /// The runs of each case, which follow each other.
 pub fn by_case<'a, 'r>(runs: &'a [Titled<'r>]) -> Vec<&'a [Titled<'r>]> {
     let same = |a: &Titled<'_>, b: &Titled<'_>| {
-        a.asked.case.id == b.asked.case.id && a.title_of_all() == b.title_of_all()
+        a.plan.case.id == b.plan.case.id && a.title_of_all() == b.title_of_all()
     };
     runs.chunk_by(same).collect()
 }
@@ -62,7 +63,7 @@ fn ticks(run: &Titled<'_>) -> f64 {
 }
 
 fn of_hz(run: &Titled<'_>) -> f64 {
-    sum(run, |summary| summary.share_of_hz) / run.asked.case.measured_cpus.len() as f64
+    sum(run, |summary| summary.share_of_hz) / run.plan.case.measured_cpus.len() as f64
 }
 
 /// A figure of one run, or the mean of several with its standard deviation.
@@ -102,7 +103,7 @@ fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
 
 /// The name of a single run without the kernel's series, which has a column of its own.
 fn title<'a>(run: &'a Titled<'_>) -> &'a str {
-    if run.asked.case.repeat > 1 { run.title() } else { run.case_title() }
+    if run.plan.case.repeat > 1 { run.title() } else { run.case_title() }
 }
 
 fn table(cases: &[&[Titled<'_>]], runs: &[Titled<'_>]) -> Table {
@@ -139,7 +140,7 @@ fn table(cases: &[&[Titled<'_>]], runs: &[Titled<'_>]) -> Table {
 }
 
 fn caption(runs: &[Titled<'_>]) -> String {
-    let hz = runs.iter().map(|run| run.asked.hz.to_string()).collect();
+    let hz = runs.iter().map(|run| run.plan.hz.to_string()).collect();
     let seconds = |run: &Titled<'_>| numbers::plain((window_ns(run) as f64 / 1e8).round() / 10.0);
     let windows = runs.iter().map(|run| format!("{} s", seconds(run))).collect();
     format!("HZ={} in these kernels; windows of {}.", super::distinct(hz), super::distinct(windows))

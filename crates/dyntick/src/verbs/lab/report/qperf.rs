@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the qperf of each run printed.
+//! The output of each run's qperf.
 
 use super::titles::Titled;
 use dyntick_report::{Block, Cell, Column, Table};

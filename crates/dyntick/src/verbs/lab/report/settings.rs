@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! All that a case sets, in a line: what distinguishes two cases must be seen.
+//! The settings of a case, in a line: the difference between two cases must be visible.
 
 use crate::few::few;
 use crate::typed;
@@ -8,7 +8,7 @@ use dyntick_model::NANOS_PER_SEC;
 use dyntick_study::Case;
 use std::collections::BTreeMap;
 
-/// So many settings of one kind are listed.
+/// The number of settings of one kind that are listed.
 const MOST: usize = 32;
 
 /// The guest of a case: what all cases of a study have in common, in general.
@@ -20,8 +20,8 @@ pub fn guest(case: &Case) -> String {
     format!("{} CPUs{packages}, {} MiB; measured: CPU {}", case.cpus, case.memory >> 20, case.measured_cpus)
 }
 
-/// What the case sets beside that.
-pub fn told(case: &Case) -> String {
+/// The other settings of the case.
+pub fn others(case: &Case) -> String {
     let boot = Some(case.append.to_string()).filter(|append| !append.is_empty());
     let mut all: Vec<String> = vec![boot.unwrap_or_else(|| "no boot parameter".to_owned())];
     all.extend(pairs("sysctl", &case.sysctl));
@@ -34,18 +34,18 @@ pub fn told(case: &Case) -> String {
     all.join("; ")
 }
 
-/// What the case writes into sysctl and other files of the kernel; empty where nothing.
+/// The values that the case writes into sysctl and other files of the kernel; empty if none.
 pub fn written(case: &Case) -> String {
     let all = [pairs("sysctl", &case.sysctl), pairs("write", &case.write)];
     all.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// Its tasks; empty where it has none.
+/// The tasks; empty if there are none.
 pub fn tasks(case: &Case) -> String {
     few(case.tasks.iter().map(task), MOST).join("; ")
 }
 
-/// Its script; empty where it has none.
+/// The script; empty if there is none.
 pub fn scripts(case: &Case) -> String {
     case.script.as_ref().map_or(String::new(), script)
 }
@@ -86,13 +86,13 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn cases_that_differ_are_told_apart() {
+    fn different_cases_are_distinguished() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/adaptive-ticks.toml");
         let study = Study::load(&path).unwrap();
         let lines: BTreeSet<String> = study
             .cases
             .iter()
-            .map(|case| format!("{} {} {}", case.kernel, guest(case), told(case)))
+            .map(|case| format!("{} {} {}", case.kernel, guest(case), others(case)))
             .collect();
         assert_eq!(lines.len(), study.cases.len(), "{lines:#?}");
     }
@@ -101,7 +101,7 @@ mod tests {
     fn every_setting_is_listed() {
         let mut case = Case::new("c", "debian:6.12");
         assert_eq!(
-            (guest(&case).as_str(), told(&case).as_str()),
+            (guest(&case).as_str(), others(&case).as_str()),
             ("2 CPUs, 512 MiB; measured: CPU 1", "no boot parameter")
         );
         case.sysctl.insert("vm.stat_interval".into(), "60".into());
@@ -123,7 +123,7 @@ mod tests {
         ];
         case.script = Some(Script { cpus, run: vec!["true".into()], in_window: true });
         assert_eq!(
-            told(&case),
+            others(&case),
             "no boot parameter; sysctl vm.stat_interval=60; write /sys/kernel/mm/ksm/run=0; governor teo; task on CPU 1, \
              deadline:5ms/10ms: fio job; task on CPU 1, fifo:1, isolated partition: spin; script on CPU 1, in the window: \
              true"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the cases of a short report ran: kernel, machine, boot parameters, tasks; what they share is said once.
+//! The setups of a short report: kernel, machine, boot parameters, tasks; those that all cases share are named once.
 
 use super::titles::Titled;
 use super::{choices, settings};
@@ -9,7 +9,7 @@ use dyntick_model::text::shortened;
 /// The longest value of one case; a command may be longer than a mail.
 const LONGEST: usize = 160;
 
-/// So many cases are named for each value.
+/// The number of cases that are named for each value.
 const MOST_NAMED: usize = 2;
 
 type Setting = (&'static str, fn(&Titled<'_>) -> String);
@@ -18,30 +18,30 @@ type Setting = (&'static str, fn(&Titled<'_>) -> String);
 pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
     let all: [Setting; 8] = [
         ("kernel", kernel),
-        ("append", |run| run.asked.case.append.to_string()),
-        ("machine", |run| run.asked.case.machine.as_ref().map_or(String::new(), |one| one.name.clone())),
-        ("governor", |run| run.asked.case.governor.clone().unwrap_or_default()),
+        ("append", |run| run.plan.case.append.to_string()),
+        ("machine", |run| run.plan.case.machine.as_ref().map_or(String::new(), |one| one.name.clone())),
+        ("governor", |run| run.plan.case.governor.clone().unwrap_or_default()),
         ("latency limit", latency_limit),
-        ("settings", |run| settings::written(&run.asked.case)),
-        ("tasks", |run| settings::tasks(&run.asked.case)),
-        ("script", |run| settings::scripts(&run.asked.case)),
+        ("settings", |run| settings::written(&run.plan.case)),
+        ("tasks", |run| settings::tasks(&run.plan.case)),
+        ("script", |run| settings::scripts(&run.plan.case)),
     ];
-    let told = |(name, of): &Setting| {
+    let message = |(name, of): &Setting| {
         let of_runs = runs.iter().map(|run| (run.title_of_all().to_owned(), of(run)));
         Some(((*name).to_owned(), by_case(of_runs, most)?))
     };
-    all.iter().filter_map(told).collect()
+    all.iter().filter_map(message).collect()
 }
 
-/// What was changed in it follows behind a semicolon, and is in the long report.
+/// Changes to the kernel follow after a semicolon; they are in the long report.
 fn kernel(run: &Titled<'_>) -> String {
-    let source = run.asked.kernel_source.split(';').next().unwrap_or_default();
-    format!("{}, {source}", run.asked.release)
+    let source = run.plan.kernel_source.split(';').next().unwrap_or_default();
+    format!("{}, {source}", run.plan.release)
 }
 
 /// Within which idle states were selected; empty where there was none.
 fn latency_limit(run: &Titled<'_>) -> String {
-    let measured = &run.asked.case.measured_cpus;
+    let measured = &run.plan.case.measured_cpus;
     let limit = run.idle.as_ref().map(|idle| choices::limit(idle, measured));
     limit.filter(|limit| limit != choices::NO_LIMIT).unwrap_or_default()
 }
@@ -75,13 +75,16 @@ mod tests {
 
     #[test]
     fn what_all_share_is_said_once() {
-        let told = |all: &[(&str, &str)], most| {
+        let message = |all: &[(&str, &str)], most| {
             by_case(all.iter().map(|(title, value)| ((*title).to_owned(), (*value).to_owned())), most)
         };
-        assert_eq!(told(&[("a", "quiet"), ("b", "quiet")], 2).as_deref(), Some("quiet"));
-        assert_eq!(told(&[("a", ""), ("b", "")], 2), None);
+        assert_eq!(message(&[("a", "quiet"), ("b", "quiet")], 2).as_deref(), Some("quiet"));
+        assert_eq!(message(&[("a", ""), ("b", "")], 2), None);
         let differ = [("a", ""), ("a", ""), ("b", "nohz_full=1"), ("c", "nohz=off"), ("d", "quiet")];
-        assert_eq!(told(&differ, 2).as_deref(), Some("none (a); nohz_full=1 (b); and 2 others"));
-        assert_eq!(told(&differ, 3).as_deref(), Some("none (a); nohz_full=1 (b); nohz=off (c); quiet (d)"));
+        assert_eq!(message(&differ, 2).as_deref(), Some("none (a); nohz_full=1 (b); and 2 others"));
+        assert_eq!(
+            message(&differ, 3).as_deref(),
+            Some("none (a); nohz_full=1 (b); nohz=off (c); quiet (d)")
+        );
     }
 }

@@ -13,7 +13,6 @@ fn nothing_run() -> (Document, Document) {
         case: Arc::new(case.clone()),
         repetition: 0,
         run: Err(LabError::NotRun),
-        console_tail: Vec::new(),
     };
     let results: Vec<CaseResult> = study.cases.iter().map(result).collect();
     let verdicts = dyntick_study::claims::judge(&study, &RunFigures(&results));

@@ -14,8 +14,8 @@ const CONTINUED: &str = "…";
 pub struct Titles(BTreeMap<String, String>);
 
 impl Titles {
-    /// Of a study. `… fair server off` after `nohz_full` becomes `nohz_full, fair server off`: in a legend or a mail
-    /// nobody sees what it followed.
+    /// The titles of a study's cases. `… fair server off` after `nohz_full` becomes `nohz_full, fair server off`: a
+    /// legend or a mail does not show the title that it followed.
     pub fn of(study: &Study) -> Self {
         Self(complete(study.cases.iter().map(|case| (case.name.as_str(), case.title.as_str()))))
     }
@@ -32,14 +32,14 @@ impl Titles {
         if labels.is_empty() { title.clone() } else { format!("{title}: {}", labels.join(", ")) }
     }
 
-    /// A run under its name: the case's title with what tells the run from others of it, and the kernel's series.
+    /// A run with its name: the case's title, the difference to other runs of the case, and the kernel's series.
     pub fn give<'r>(&self, run: &'r Run) -> Titled<'r> {
-        let case = &run.asked.case;
+        let case = &run.plan.case;
         let case_title = self.with_labels(case, &labels_of(run));
         let of_case = format!("{case_title}, {}", kernel_of(run));
         let title = match case.repeat {
             ..=1 => of_case.clone(),
-            _ => format!("{of_case} #{}", run.asked.repetition + 1),
+            _ => format!("{of_case} #{}", run.plan.repetition + 1),
         };
         Titled { run, case_title, of_case, title }
     }
@@ -48,7 +48,7 @@ impl Titles {
 /// The kernel of a run as titles have it: its series with the flavour that Debian builds, as `6.12` and `6.12-rt`; the
 /// point release too where the study names one.
 pub fn kernel_of(run: &Run) -> String {
-    kernel_name(&run.asked.case.kernel, &run.asked.release)
+    kernel_name(&run.plan.case.kernel, &run.plan.release)
 }
 
 fn kernel_name(named: &str, release: &KernelVersion) -> String {
@@ -60,7 +60,7 @@ fn kernel_name(named: &str, release: &KernelVersion) -> String {
     format!("{major}.{minor}{point}{flavour}")
 }
 
-/// Debian's packages of a series beside the plain one.
+/// The flavours of Debian's packages of a series.
 const FLAVOURS: [&str; 2] = ["rt", "cloud"];
 
 fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<String, String> {
@@ -80,11 +80,11 @@ fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<Str
     titles
 }
 
-/// What tells a run from the others of its case, as `: stat60`: its labels, but not that of a
-/// packaged kernel, whose series stands beside.
+/// The labels that distinguish a run from the others of its case, e.g. `: stat60`; without that of a packaged kernel,
+/// whose series is shown as well.
 fn labels_of(run: &Run) -> Vec<&str> {
     let series = kernel_of(run);
-    let case = &run.asked.case;
+    let case = &run.plan.case;
     let beside = |label: &str| label == series || (label == case.kernel && case.recipe.is_none());
     case.labels().filter(|label| !beside(label)).collect()
 }

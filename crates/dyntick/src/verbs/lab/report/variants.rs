@@ -58,7 +58,7 @@ pub fn with<'s>(study: &'s Study, compared: &Factor, case: &Case, level: &str) -
     study.cases.iter().find(|other| other.name == case.name && other.labels().eq(labels.iter().copied()))
 }
 
-/// What is shown of a case: the usual figures, and those that the study's claims are about.
+/// The figures that are shown of a case: the usual ones, and those that the study's claims are about.
 fn figures_of<'s>(study: &'s Study, case: &Case) -> Vec<&'s str> {
     let usual = [&TICKS_PER_S, &LOCAL_TIMER_PER_S, &INTERRUPTIONS, &INTERRUPTED_NS, &SCRIPT_S]
         .map(|figure| figure.name);
@@ -101,17 +101,18 @@ fn cell(summary: &Summary) -> String {
     }
 }
 
-/// How much more the second is than the first, and in per cent of it.
+/// The excess of the second over the first, also in per cent.
 fn difference(a: f64, b: f64) -> String {
     let sign = if b > a { "+" } else { "" };
     let more = digits::difference(a, b, DIGITS);
-    match a == 0.0 || a == b {
-        true => format!("{sign}{more}"),
-        false => format!("{sign}{more} ({})", Cell::signed(Cell::Share((b - a) / a.abs()))),
+    if a == 0.0 || a == b {
+        format!("{sign}{more}")
+    } else {
+        format!("{sign}{more} ({})", Cell::signed(Cell::Share((b - a) / a.abs())))
     }
 }
 
-/// The case's title without the label that the columns tell.
+/// The case's title without the label that is in the columns.
 pub fn title_without(titles: &Titles, case: &Case, label: &str) -> String {
     titles.with_labels(case, &case.labels().filter(|other| *other != label).collect::<Vec<_>>())
 }

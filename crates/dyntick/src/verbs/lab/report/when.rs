@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! When timer interrupts came: the picture of a study's report.
+//! The timer interrupts over time: the picture of a study's report.
 
 use super::titles::Titled;
 use super::{measured, window_ns};
@@ -28,7 +28,7 @@ pub fn timeline(runs: &[Titled<'_>]) -> Timeline {
 }
 
 fn timer_interrupts(run: &Run) -> impl Iterator<Item = &Interruption> {
-    let cpus = &run.asked.case.measured_cpus;
+    let cpus = &run.plan.case.measured_cpus;
     run.explanation.interruptions.iter().filter(|i| cpus.contains(i.cpu) && i.kind.is_local_timer())
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why the measured CPUs were interrupted, and what removes it.
+//! The causes of interruptions of the measured CPUs, and their fixes.
 
 use super::measured;
 use super::titles::Titled;
@@ -8,18 +8,18 @@ use crate::occurrences;
 use dyntick_explain::fixes::{Host, Named, Target, with_rules};
 use dyntick_explain::rules::{Rule, RuleFix};
 use dyntick_explain::{CauseCount, CauseId, rules};
-use dyntick_lab::store::Asked;
+use dyntick_lab::plan::Plan;
 use dyntick_model::{CpuList, Fix};
 use dyntick_report::{Block, Finding, numbers};
 use dyntick_study::Case;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many causes are shown, each with half a page; a machine has some tens.
+/// The number of causes that are shown, each with half a page; a machine has some tens.
 const MOST_CAUSES: usize = 100;
-/// And so many of the functions that ran in the interruptions of one.
+/// The number of functions that are shown for each cause.
 const MOST_FUNCTIONS: usize = 32;
 
-/// Where a cause was counted: the run and the CPU.
+/// The runs and CPUs in which a cause was counted.
 type Cases<'a> = Vec<(&'a Titled<'a>, u32, &'a CauseCount)>;
 
 /// Ticks and interruptions of a cause in all cases.
@@ -39,8 +39,8 @@ pub fn findings(runs: &[Titled<'_>]) -> Vec<Block> {
     }
     let mut causes: Vec<Cases<'_>> = by_cause.into_values().collect();
     causes.sort_by_key(|cases| std::cmp::Reverse(weight(cases)));
-    let told = causes.iter().take(MOST_CAUSES).map(finding).collect();
-    let mut blocks = vec![Block::Paragraph(attributed(runs)), Block::Findings(told)];
+    let message = causes.iter().take(MOST_CAUSES).map(finding).collect();
+    let mut blocks = vec![Block::Paragraph(attributed(runs)), Block::Findings(message)];
     blocks.extend(others(causes.get(MOST_CAUSES..).unwrap_or_default()).map(Block::Paragraph));
     blocks
 }
@@ -58,7 +58,7 @@ fn others(causes: &[Cases<'_>]) -> Option<String> {
     })
 }
 
-/// How many interruptions have no cause.
+/// The number of interruptions without a cause.
 fn attributed(runs: &[Titled<'_>]) -> String {
     let unattributed: u64 =
         runs.iter().flat_map(|run| measured(run)).map(|summary| summary.unattributed).sum();
@@ -78,9 +78,10 @@ fn finding(cases: &Cases<'_>) -> Finding {
     let (run, _, most) = by_weight[0];
     let rule = rules::get(&most.cause);
     let occurrence = |(run, _, cause): &(&Titled<'_>, u32, &CauseCount)| {
-        let rest = match cause.ticks == cause.count {
-            true => String::new(),
-            false => format!(", {}", occurrences::of_cause(&cause.cause, cause.count, cause.interruptions)),
+        let rest = if cause.ticks == cause.count {
+            String::new()
+        } else {
+            format!(", {}", occurrences::of_cause(&cause.cause, cause.count, cause.interruptions))
         };
         format!("{}: {}{rest}", run.title(), numbers::counted(cause.ticks, "tick"))
     };
@@ -95,24 +96,24 @@ fn finding(cases: &Cases<'_>) -> Finding {
         explanation: rule.explanation.to_owned(),
         chain: most.chain.texts(),
         functions: few(functions.iter().map(|(name, count)| format!("{name} ×{count}")), MOST_FUNCTIONS),
-        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.asked, *cpu, run.title()))),
-        source: format!("{} (as seen on {})", rule.source, run.asked.release),
+        fixes: fixes(rule, by_weight.iter().map(|(run, cpu, _)| (&run.plan, *cpu, run.title()))),
+        source: format!("{} (as seen on {})", rule.source, run.plan.release),
     }
 }
 
-/// What helps in any of these runs, each with its CPU and its title, with the numbers of the first one in which it
-/// does. Where it is in force already, or the kernel is built without it, it helps nobody: those runs are named.
-fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Asked, u32, &'a str)>) -> Vec<(Fix, String)> {
+/// The fixes for any of these runs, each with its CPU and its title, and with the numbers of the first run that it
+/// fixes. Runs in which it is applied already, or whose kernel is built without it, are named.
+fn fixes<'a>(rule: &Rule, runs: impl Iterator<Item = (&'a Plan, u32, &'a str)>) -> Vec<(Fix, String)> {
     let mut offers: Vec<Offer<'a>> = Vec::new();
     let mut titles = Vec::new();
-    for (asked, cpu, title) in runs {
+    for (plan, cpu, title) in runs {
         titles.push(title);
-        let (line, settings) = (asked.in_force(), asked.settings());
-        let online = CpuList::first(asked.case.cpus.min(Case::MOST_CPUS));
+        let (line, settings) = (plan.in_force(), plan.settings());
+        let online = CpuList::first(plan.case.cpus.min(Case::MOST_CPUS));
         let bpf_scheduler = false; // no case loads one
         let host =
-            Host { kernel: &asked.release, line: &line, online: &online, settings: &settings, bpf_scheduler };
-        let target = Target { cpu, quiet: &asked.case.measured_cpus, named: &Named::default() };
+            Host { kernel: &plan.release, line: &line, online: &online, settings: &settings, bpf_scheduler };
+        let target = Target { cpu, quiet: &plan.case.measured_cpus, named: &Named::default() };
         for (of_rule, fix) in with_rules(rule, host, target) {
             match offers.iter_mut().find(|offer| std::ptr::eq(offer.of_rule, of_rule)) {
                 Some(offer) => offer.runs.push(title),
@@ -138,17 +139,16 @@ impl Offer<'_> {
     fn but_for(self, all: &[&str]) -> (Fix, String) {
         let others: BTreeSet<&str> = all.iter().filter(|title| !self.runs.contains(title)).copied().collect();
         let others = few(others.into_iter().map(str::to_owned), MOST_OTHERS).join("; ");
-        match others.is_empty() {
-            true => (self.action, self.effect),
-            false => {
-                let effect = format!("{} Not in: {others}, where it is in force, or cannot be.", self.effect);
-                (self.action, effect)
-            }
+        if others.is_empty() {
+            (self.action, self.effect)
+        } else {
+            let effect = format!("{} Not in: {others}, where it is in force, or cannot be.", self.effect);
+            (self.action, effect)
         }
     }
 }
 
-/// So many runs in which a fix does not help are named.
+/// The number of runs that a fix does not help and that are named.
 const MOST_OTHERS: usize = 3;
 
 #[cfg(test)]
@@ -159,13 +159,13 @@ mod tests {
     use dyntick_model::{CommandLine, KernelConfig};
 
     /// A run of a case with two CPUs, of which CPU 1 is measured.
-    fn asked(append: &str, change: impl FnOnce(&mut Case)) -> Asked {
+    fn asked(append: &str, change: impl FnOnce(&mut Case)) -> Plan {
         let mut case = Case::new("c", "debian:6.12");
         (case.cpus, case.measured_cpus) = (2, "1".parse().unwrap());
         change(&mut case);
         let options = ["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "CPU_IDLE_GOV_MENU"];
         let config = KernelConfig::parse(&options.map(|option| format!("CONFIG_{option}=y\n")).concat());
-        Asked {
+        Plan {
             repetition: 0,
             accelerator: Accelerator::Icount,
             qemu: String::new(),
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    fn advised(cause: &str, runs: &[Asked]) -> Vec<String> {
+    fn advised(cause: &str, runs: &[Plan]) -> Vec<String> {
         let rule = rules::all().iter().find(|rule| rule.id == cause).unwrap();
         fixes(rule, runs.iter().map(|asked| (asked, 1, "case")))
             .iter()
@@ -214,7 +214,7 @@ mod tests {
         let rule = rules::all().iter().find(|rule| rule.id == "workqueue:vmstat_update").unwrap();
         let set = asked("", |case| drop(case.sysctl.insert("vm.stat_interval".into(), "60".into())));
         let plain = asked("", |_| {});
-        let effect = |runs: &[(&Asked, u32, &str)]| {
+        let effect = |runs: &[(&Plan, u32, &str)]| {
             let found = fixes(rule, runs.iter().copied());
             found.into_iter().find(|(fix, _)| fix.to_string().contains("vm.stat_interval=60")).unwrap().1
         };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is asked of a run, and by what it is known.
+//! The plan of a run: all that decides its observations, and the name that follows from it.
 
 use crate::order;
 use crate::perturb::{self, Perturbation};
@@ -12,69 +12,69 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// What was asked of a run. Stored as `run.toml`.
+/// The plan of one run, which another machine could execute. Stored as `run.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Asked {
-    /// Which repetition, from 0.
+pub struct Plan {
+    /// The repetition, from 0.
     pub repetition: u32,
-    /// What executed it.
+    /// The executor of the guest's instructions.
     pub accelerator: Accelerator,
-    /// QEMU's version, with its package's.
+    /// The version of QEMU, with that of its package.
     pub qemu: String,
-    /// SHA-256 of the firmware that is given to it, if one is.
+    /// The SHA-256 of the firmware that QEMU is given, if any.
     pub firmware_sha256: Option<String>,
     /// The kernel's release.
     pub release: KernelVersion,
-    /// How the kernel came.
+    /// The origin of the kernel, e.g. a Debian package.
     pub kernel_source: String,
-    /// How it may be another kernel than its name meant then, where Debian could not be asked.
+    /// The index that named the kernel if Debian's mirror could not be asked: its name may mean another one by now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_fallback: Option<String>,
-    /// SHA-256 of the kernel.
+    /// The SHA-256 of the kernel.
     pub kernel_sha256: String,
-    /// Ticks per second of the kernel, from its configuration.
+    /// The kernel's ticks per second, from its configuration.
     pub hz: u32,
-    /// Options that fixes need and that the kernel is built without.
+    /// The options that fixes need and that the kernel is built without.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub missing_options: BTreeSet<String>,
-    /// SHA-256 of this program, which is the guest's first; unknown of runs before it was kept.
+    /// The SHA-256 of this program, which is the guest's `/init`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_sha256: Option<String>,
-    /// SHA-256 of the guest image, and so of this program, the tools and the modules.
+    /// The SHA-256 of the guest image, and so of this program, the tools and the modules.
     pub image_sha256: String,
-    /// The whole kernel command line.
+    /// The complete kernel command line.
     pub command_line: CommandLine,
-    /// What the emulator of idle states was told, where there is one.
+    /// The parameters of the emulator of idle states, if the case has a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_states: Option<String>,
-    /// What is changed, where it is a perturbed run.
+    /// The irrelevant change of a perturbed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perturbation: Option<Perturbation>,
-    /// The machine under it, on the wall clock; unknown of runs before it was kept.
+    /// The machine that executes the guest, on the wall clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
     /// The case.
     pub case: Case,
 }
 
-impl Asked {
-    /// Names this run: the same for the same question, another for any other. What cannot change
-    /// the observations, as the case's title, has no part in it.
+impl Plan {
+    /// The hash of all that decides the observations. Settings that cannot change them, e.g. the case's title, are left
+    /// out.
     pub fn fingerprint(&self) -> String {
         hex::encode(&Sha256::digest(self.question())[..6])
     }
 
-    /// All that decides the observations, as a text. Whoever writes two studies can give them one fingerprint.
-    pub(super) fn question(&self) -> String {
+    /// All that decides the observations, as text. Unlike the fingerprint it cannot be forged.
+    pub(crate) fn question(&self) -> String {
         let case = what_decides(&self.case);
         // The kernel decides them, and is named by its sum.
         let missing_options = BTreeSet::new();
         let kernel_fallback = None;
-        serde_json::to_string(&Self { case, missing_options, kernel_fallback, ..self.clone() })
-            .unwrap_or_default()
+        let question = Self { case, missing_options, kernel_fallback, ..self.clone() };
+        serde_json::to_string(&question).expect("plain data")
     }
 
-    /// What the guest was set to, as far as fixes are about it.
+    /// The guest's settings that fixes are about.
     pub fn settings(&self) -> Settings {
         let sysctl = |path: &str| {
             let is_of = |name: &String| path.strip_prefix("/proc/sys/") == Some(&name.replace('.', "/"));
@@ -84,17 +84,18 @@ impl Asked {
         settings_with(read, self.missing_options.clone())
     }
 
-    /// The command line, and what the agent set in place of a parameter.
+    /// The command line with the parameters that the agent sets in another way.
     pub fn in_force(&self) -> CommandLine {
         let mut line = self.command_line.clone();
-        let governor = self.case.governor.iter().map(|governor| format!("cpuidle.governor={governor}"));
-        governor.for_each(|parameter| line.extend(&CommandLine::parse(&parameter)));
+        if let Some(governor) = &self.case.governor {
+            line.extend(&CommandLine::parse(&format!("cpuidle.governor={governor}")));
+        }
         line
     }
 
-    /// Texts that are shown as they are: their keys, and how many bytes each may have. A path has 4096 at most
-    /// (`include/uapi/linux/limits.h`: PATH_MAX), a name of a processor or a release 64.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
+    /// The texts that are shown as they are, each with its key and its limit in bytes. A path has at most 4096 bytes
+    /// (`include/uapi/linux/limits.h`: PATH_MAX), a release or the name of a processor 64.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (&'static str, &str, u64)> {
         const NAME: u64 = 256;
         const SOURCE: u64 = 8192;
         let hashes = [("firmware_sha256", &self.firmware_sha256), ("program_sha256", &self.program_sha256)];
@@ -114,21 +115,21 @@ impl Asked {
         all.into_iter().chain(hashes).chain(of_host).chain(fallback)
     }
 
+    /// Returns true if this is a plan of a run of the case.
+    pub(crate) fn is_of(&self, case: &Case) -> bool {
+        what_decides(case) == what_decides(&self.case)
+            && order::idle_states(case) == self.idle_states
+            && perturb::of(case.clock, self.repetition) == self.perturbation
+    }
+
     /// The run's folder name.
     pub fn folder_name(&self) -> String {
         format!("{}.{}.{}", self.case.slug(), self.repetition, self.fingerprint())
     }
 }
 
-/// The case without what cannot change its observations.
+/// The case without the settings that cannot change its observations.
 fn what_decides(case: &Case) -> Case {
-    // Of a machine only the idle states are in the guest, but energy is modelled by its watts.
+    // The guest has only the machine's idle states, but energy is modelled by its watts.
     Case { title: String::new(), timeout_ns: 0, repeat: 0, perturb: 0, ..case.clone() }
-}
-
-/// Whether a run was asked what the case asks.
-pub(super) fn is_of(case: &Case, asked: &Asked) -> bool {
-    what_decides(case) == what_decides(&asked.case)
-        && order::idle_states(case) == asked.idle_states
-        && perturb::of(case.clock, asked.repetition) == asked.perturbation
 }

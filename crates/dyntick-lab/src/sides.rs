@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The sides of a comparison, read from their paths: a tool's file, a folder of such files, or the runs of a study.
+
+use crate::lookup::taken_by_host;
+use crate::metrics::Metrics;
+use crate::seal::Sealer;
+use crate::store::{self, Distinct, StoreError};
+use dyntick_formats::metrics;
+use dyntick_kernels::cache::Cache;
+use dyntick_model::Clock;
+use dyntick_stats::compare::Side;
+use dyntick_stats::{Metric, MetricName};
+use dyntick_system::InputError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A folder with more files does not hold repetitions of a measurement.
+const MOST_FILES: usize = 10_000;
+
+/// The limit of a side's files together, bytes: many links to one large file are a small archive.
+const MOST_BYTES: u64 = 32 << 20;
+
+const MOST_METRICS: usize = 10_000;
+
+const MOST_NUMBERS: usize = 4 << 20;
+
+/// A side with its origin.
+pub struct KnownSide {
+    /// The label and the metrics.
+    pub side: Side,
+    /// True if this user's laboratory made all of its runs; `None` for the output of tools.
+    pub made_here: Option<bool>,
+    /// The number of runs in which the host took too much time from a measured CPU.
+    pub disturbed_runs: usize,
+    /// The notes for the user, each with the label.
+    pub notes: Vec<String>,
+}
+
+/// The reason for which a side cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SideError {
+    /// A folder.
+    #[error(transparent)]
+    Folder(#[from] std::io::Error),
+    /// A file.
+    #[error(transparent)]
+    Read(#[from] InputError),
+    /// The output of a tool.
+    #[error(transparent)]
+    Output(#[from] dyntick_formats::Error),
+    /// A run.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file in a folder.
+    #[error("{path}: {error}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        error: Box<SideError>,
+    },
+    /// Too many bytes.
+    #[error("its files have more than {} MiB together; compare fewer of them", MOST_BYTES >> 20)]
+    Large,
+    /// A folder of other files.
+    #[error("it has no output of a known tool, and no run")]
+    Nothing,
+    /// The same run twice.
+    #[error("{one} and {other} are copies: the same run is no repetition")]
+    Copies {
+        /// A run.
+        one: PathBuf,
+        /// The copy.
+        other: PathBuf,
+    },
+    /// Too many metrics.
+    #[error("it has more than {MOST_METRICS} metrics; compare fewer cases or files of it")]
+    Metrics,
+    /// Too many numbers.
+    #[error("it has more than {MOST_NUMBERS} numbers; compare fewer runs of it")]
+    Numbers,
+    /// Too many files.
+    #[error("it has more than {MOST_FILES} entries")]
+    Entries,
+}
+
+/// The metrics at a path, so far.
+#[derive(Default)]
+struct Found {
+    metrics: Metrics,
+    made_here: Option<bool>,
+    disturbed_runs: usize,
+    notes: Vec<String>,
+}
+
+/// Reads the side at a path. Keeps the metrics whose name contains one of the `wanted` words; all if there are none.
+///
+/// # Errors
+/// A file or run that cannot be read, or more of them than can be compared.
+pub fn read(label: &str, path: &Path, wanted: &[String]) -> Result<KnownSide, SideError> {
+    let found = if !path.is_dir() {
+        Found::of_tools(of_file(path)?)
+    } else if path.join("run.toml").exists() {
+        of_runs(label, &[path.to_owned()], wanted, false)?
+    } else if path.join("runs").is_dir() {
+        let folders = entries(&path.join("runs"))?.into_iter();
+        let runs = unperturbed(folders.filter(|folder| folder.join("run.toml").exists()))?;
+        of_runs(label, &runs, wanted, true)?
+    } else {
+        of_folder(path)?
+    };
+    Ok(found.side(label, wanted))
+}
+
+impl Found {
+    /// The origin of a tool's output is unknown.
+    fn of_tools(metrics: Metrics) -> Self {
+        Self { metrics, ..Self::default() }
+    }
+
+    fn side(self, label: &str, wanted: &[String]) -> KnownSide {
+        let is_wanted = |name: &MetricName| {
+            wanted.is_empty() || wanted.iter().any(|word| name.as_str().contains(word.as_str()))
+        };
+        let mut notes = self.notes;
+        for name in self.metrics.mixed.iter().filter(|name| is_wanted(name)) {
+            notes.push(format!(
+                "{label}: {name}: some runs have one value, others a distribution; only the kind of the first run is \
+                 compared"
+            ));
+        }
+        let mut metrics = self.metrics.by_name;
+        metrics.retain(|name, _| is_wanted(name));
+        let side = Side { label: label.to_owned(), metrics };
+        KnownSide { side, made_here: self.made_here, disturbed_runs: self.disturbed_runs, notes }
+    }
+}
+
+fn of_folder(folder: &Path) -> Result<Found, SideError> {
+    let mut all = Metrics::default();
+    let mut bytes = 0;
+    for file in entries(folder)?.into_iter().filter(|entry| entry.is_file()) {
+        bytes += file.metadata()?.len();
+        if bytes > MOST_BYTES {
+            return Err(SideError::Large);
+        }
+        let read = of_file(&file).map_err(|error| SideError::File { path: file, error: Box::new(error) })?;
+        for (name, metric) in read.by_name {
+            all.add(name, metric);
+        }
+        ensure_few(&all.by_name)?;
+    }
+    if all.by_name.is_empty() {
+        return Err(SideError::Nothing);
+    }
+    Ok(Found::of_tools(all))
+}
+
+/// The runs in the order of their repetitions. Perturbed runs are not part of the sample: they were changed on
+/// purpose.
+fn unperturbed(folders: impl Iterator<Item = PathBuf>) -> Result<Vec<PathBuf>, SideError> {
+    let mut distinct = Distinct::default();
+    let mut found = Vec::new();
+    for (folder, plan) in store::plans(folders) {
+        distinct.add(&folder)?;
+        let plan = plan?;
+        if plan.perturbation.is_none() {
+            found.push((plan.repetition, folder));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, folder)| folder).collect())
+}
+
+fn of_runs(label: &str, folders: &[PathBuf], wanted: &[String], by_case: bool) -> Result<Found, SideError> {
+    let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
+    let mut found = Found::default();
+    let mut others = 0;
+    let mut disturbed = None;
+    let mut known = BTreeMap::new();
+    for folder in folders {
+        let run = store::load_judged(folder, sealer.as_ref())?;
+        // No two runs of one plan have the same window: on the wall clock by chance, and no run in virtual time is
+        // stored twice.
+        let identity = (run.plan.fingerprint(), run.plan.repetition, run.outcome.window_ns);
+        if let Some(one) = known.insert(identity, folder) {
+            return Err(SideError::Copies { one: one.clone(), other: folder.clone() });
+        }
+        others += usize::from(!run.made_here);
+        found.metrics.add_run(&run, wanted, by_case);
+        ensure_few(&found.metrics.by_name)?;
+        if let Some(taken) = taken_by_host(&run) {
+            found.disturbed_runs += 1;
+            disturbed = Some(taken);
+        }
+    }
+    if let Some(taken) = disturbed {
+        found.notes.push(format!(
+            "{label}: a difference may come from the host: it took too much time in {} of the runs, in the last of \
+             these {taken}",
+            found.disturbed_runs
+        ));
+    }
+    if others > 0 {
+        found.notes.push(format!(
+            "{label}: {others} of its runs were not made by this user's laboratory: their figures are unverified"
+        ));
+    }
+    found.made_here = Some(others == 0);
+    Ok(found)
+}
+
+/// Refuses more numbers than can be compared: each is sorted and drawn from many times.
+fn ensure_few(metrics: &BTreeMap<MetricName, Metric>) -> Result<(), SideError> {
+    if metrics.len() > MOST_METRICS {
+        return Err(SideError::Metrics);
+    }
+    let numbers: usize = metrics.values().map(|metric| metric.values.numbers()).sum();
+    if numbers > MOST_NUMBERS { Err(SideError::Numbers) } else { Ok(()) }
+}
+
+/// The entries of a folder by name, without hidden ones.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, SideError> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        // A link in an untrusted folder leads to files of this machine.
+        if !entry.file_name().to_string_lossy().starts_with('.') && !entry.file_type()?.is_symlink() {
+            paths.push(entry.path());
+        }
+        if paths.len() > MOST_FILES {
+            return Err(SideError::Entries);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The clock of another tool's runs is unknown. Only real time varies, so that it is assumed.
+fn of_file(path: &Path) -> Result<Metrics, SideError> {
+    let text = dyntick_system::read_named(path, dyntick_formats::MAX_BYTES as u64)?;
+    let by_name = metrics(text.as_bytes(), Clock::Wall)?.metrics.into_iter().collect();
+    Ok(Metrics { by_name, ..Metrics::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_stats::{Better, Values};
+
+    #[test]
+    fn side_has_some_thousands_of_metrics() {
+        let metric = Metric {
+            unit: "s".into(),
+            better: Better::Lower,
+            clock: Clock::Wall,
+            values: Values::Runs(vec![1.0]),
+        };
+        let of = |metrics: usize| -> BTreeMap<MetricName, Metric> {
+            let names = (0..metrics).map(|number| MetricName::new(&format!("a{number}")).unwrap());
+            names.map(|name| (name, metric.clone())).collect()
+        };
+        assert!(ensure_few(&of(10_000)).is_ok());
+        assert!(ensure_few(&of(10_001)).unwrap_err().to_string().contains("10000 metrics"));
+    }
+
+    #[test]
+    fn side_has_some_millions_of_numbers() {
+        let of = |numbers: usize| {
+            let values = Values::Runs(vec![1.0; numbers]);
+            let metric = Metric { unit: "s".into(), better: Better::Lower, clock: Clock::Wall, values };
+            BTreeMap::from([(MetricName::new("a").unwrap(), metric)])
+        };
+        assert!(ensure_few(&of(4 << 20)).is_ok());
+        assert!(ensure_few(&of((4 << 20) + 1)).unwrap_err().to_string().contains("4194304 numbers"));
+    }
+
+    #[test]
+    fn metric_of_two_kinds_is_noted() {
+        let metric = |values| Metric { unit: "s".into(), better: Better::Lower, clock: Clock::Wall, values };
+        let name = |text: &str| MetricName::new(text).unwrap();
+        let mut found = Found::default();
+        found.metrics.add(name("a"), metric(Values::Runs(vec![1.0])));
+        found.metrics.add(name("a"), metric(Values::Distribution(Vec::new())));
+        found.metrics.add(name("b"), metric(Values::Runs(vec![1.0])));
+        let side = found.side("x", &[]);
+        assert_eq!(side.side.metrics.len(), 2);
+        assert_eq!(side.notes.len(), 1, "{:?}", side.notes);
+        assert!(side.notes[0].starts_with("x: a: some runs have one value, others a distribution"));
+    }
+}
