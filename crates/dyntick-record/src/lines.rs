@@ -180,27 +180,39 @@ fn functions_at(lines: &Lines, program: &str, address: u64, symbol: Option<&str>
 mod tests {
     use super::*;
     use dyntick_observe::facts::mappings;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    #[inline(never)]
-    fn somewhere() -> u64 {
-        std::hint::black_box(somewhere as fn() -> u64 as usize as u64)
-    }
+    /// Prints the address of a function and runs until its input ends.
+    const PROGRAM: &str = "#include <stdio.h>
+__attribute__((noinline)) int somewhere(void) { return getchar(); }
+int main(void) { printf(\"%p\\n\", (void *)somewhere); fflush(stdout); return somewhere() == EOF; }
+";
 
     #[test]
-    fn function_of_this_program_has_its_line() {
-        let address = somewhere();
-        let own = mappings(std::process::id() as i32);
-        let code = own.iter().find(|code| (code.begin..code.end).contains(&address)).unwrap();
+    fn function_of_a_program_has_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("app.c"), folder.path().join("app"));
+        std::fs::write(&source, PROGRAM).unwrap();
+        let built = Command::new("cc").args(["-g", "-o"]).args([&program, &source]).status().unwrap();
+        assert!(built.success());
+        let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut printed = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut printed).unwrap();
+        let address = u64::from_str_radix(printed.trim().trim_start_matches("0x"), 16).unwrap();
+        let maps = mappings(child.id() as i32);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+
+        let code = maps.iter().find(|code| (code.begin..code.end).contains(&address)).unwrap();
         let offset = code.offset_of(address + 1);
-        let this = || File::open(std::env::current_exe().unwrap()).unwrap();
+        let file = || File::open(&program).unwrap();
         let soon = Instant::now() + Duration::from_secs(60);
-        let found = at(this(), "app", [offset, u64::MAX].into_iter(), soon);
-        let names = &found[&offset];
-        let own = names.last().unwrap();
-        assert!(own.contains("somewhere") && own.contains(" (lines.rs:"), "{names:?}");
+        let found = at(file(), "app", [offset, u64::MAX].into_iter(), soon);
+        assert_eq!(found[&offset], ["somewhere (app.c:2)"]);
         assert_eq!(found.len(), 1, "behind the end of the file nothing is");
-        assert!(at(this(), "app", [offset].into_iter(), Instant::now()).is_empty(), "there is no time");
+        assert!(at(file(), "app", [offset].into_iter(), Instant::now()).is_empty(), "there is no time");
     }
 
     #[test]

@@ -6,13 +6,12 @@ mod guests;
 pub mod hog;
 pub mod schema;
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The binary under test: the one that `DYNTICK` names, or the one that was built with these tests.
-pub fn binary() -> OsString {
-    std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into())
+pub fn binary() -> PathBuf {
+    std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into()).into()
 }
 
 /// True if everything is asked for (`make test-full`): repetitions that only widen what is covered are few otherwise.
