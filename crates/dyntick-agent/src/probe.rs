@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use dyntick_model::CpuList;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The way into the kernel.
+/// The entry point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// The cheapest system call, `getppid`.

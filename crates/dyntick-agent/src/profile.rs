@@ -52,7 +52,7 @@ pub fn prepare(job: &Job, archive: &mut Archive) -> Result<()> {
     Ok(())
 }
 
-/// Tells the plugin the number of each CPU, from each CPU. Comes before the agent keeps to its own.
+/// Sends the plugin the number of each CPU, from each CPU. Comes before the agent keeps to its own.
 pub fn introduce_cpus(job: &Job) -> Result<()> {
     if job.profile {
         let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Named pieces of bytes in one, with a checksum.
 //!
-//! Whoever is root in a guest can write any archive: the checksum is against damage and not against
+//! Root in a guest can write any archive: the checksum is against damage and not against
 //! forgery. So an archive that is read has plain names only, no name twice, and few pieces; whether a
 //! piece is one that the job yields is for `pieces.rs`.
 

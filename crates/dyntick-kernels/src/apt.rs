@@ -397,7 +397,7 @@ impl Apt {
             _ => failed(error.to_string()),
         })?;
         if !output.status.success() {
-            // Told by a child's child, so only its words are left to know it by.
+            // A grandchild reports it, so it is known by its text only.
             let message = String::from_utf8_lossy(&output.stderr);
             if message.contains("No space left on device") {
                 return Err(CacheError::from_io(&self.folder, std::io::ErrorKind::StorageFull.into()).into());

@@ -6,7 +6,9 @@ pub mod environment;
 pub use dyntick_system::find_program as find;
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// Has the kernel send `signal` to the program when the thread that starts it ends, also by being
@@ -42,6 +44,13 @@ pub fn end_after(command: &mut Command, seconds: u32) {
             Ok(())
         });
     }
+}
+
+/// The folders of PATH that are in /usr, by their own name or by another.
+pub fn path_in_usr() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with("/usr"));
+    std::env::join_paths(std::env::split_paths(&path).filter(inside)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -248,7 +248,7 @@ fn of_energy(rows: &mut Rows, idle: &RunIdle, case: &Case) {
     }
 }
 
-/// Instructions by way into the kernel: of the script where there is one, else of the window.
+/// Instructions by entry point: of the script where there is one, else of the window.
 pub fn of_profile(profile: &RunProfile) -> Vec<Observation> {
     let mut rows = Rows::default();
     let Some(phase) = profile.last_phase() else { return rows.rows };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What ends a recording: the command, the process, or Ctrl-C.
+//! The end of a recording: the command, the process, or Ctrl-C.
 
 use crate::buffers::Control;
 use crate::recorder::record_until;

@@ -31,7 +31,7 @@ const EXITS: [(&str, Exit); 3] =
 /// The name that gives a case no machine if the study has one.
 const NO_MACHINE: &str = "none";
 
-/// Reads one case: the cell of the matrix goes before the case, the case before the defaults.
+/// Reads one case: the cell of the matrix has precedence over the case, the case over the defaults.
 pub struct CaseReader<'s, 'v, 't> {
     /// The `[[case]]`.
     pub section: Section<'s, 'v, 't>,

@@ -100,6 +100,8 @@ mod tests {
     }
 
     #[test]
+    // It is waited for by the function under test.
+    #[allow(clippy::zombie_processes)]
     fn a_child_is_waited_for_once() {
         let child = std::process::Command::new("true").spawn().unwrap();
         assert!(wait_with_usage(child.id()).unwrap().0.success());

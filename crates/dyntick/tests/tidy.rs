@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What ARCHITECTURE.md and CONTRIBUTING.md say of every file and crate.
+//! The rules of ARCHITECTURE.md and CONTRIBUTING.md for every file and crate.
 
 #[path = "tidy/circles.rs"]
 mod circles;
@@ -157,7 +157,7 @@ fn each_place_on_the_map_is_there() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// What the map promises is kept somewhere, and code speaks of no other promise.
+/// Each invariant of the map is cited by code, and no other is.
 #[test]
 fn each_invariant_is_kept_somewhere() {
     let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();

@@ -62,7 +62,7 @@ impl Pages {
         }
     }
 
-    /// Tells the kernel what is meant to be done with it.
+    /// Advises the kernel about the use of this memory (madvise(2)).
     pub fn advise(&self, advice: i32) -> Result<()> {
         // SAFETY: our own mapping, which has no contents that count.
         checked("madvise", unsafe { libc::madvise(self.0.cast(), self.1 * PAGE, advice) }.into()).map(drop)

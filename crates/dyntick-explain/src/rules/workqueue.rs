@@ -261,7 +261,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         title: "vmpressure: pressure on the memory of a control group reported (worker)",
         explanation: "Tasks of a control group reclaim memory, because the group is at its limit \
             (memory.high, memory.max) or the machine is short of memory. A work item on the CPU of the one \
-            that reclaims tells listeners and sockets.",
+            that reclaims notifies listeners and sockets.",
         fixes: &[RuleFix::advice(
             "raise the limit of the group (memory.high, memory.max), or use less memory in it",
             "The work only reports the pressure. While there is pressure, reclaim itself takes far longer.",

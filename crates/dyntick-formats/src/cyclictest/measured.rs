@@ -18,7 +18,7 @@ pub struct Measured {
     pub unit: Unit,
     /// The threads.
     pub threads: BTreeMap<u32, Thread>,
-    /// The mean latencies; the text truncates them to whole numbers.
+    /// The mean latencies; the text truncates them to integers.
     pub means: BTreeMap<u32, f64>,
 }
 

@@ -31,7 +31,7 @@ pub struct Builder<'a> {
     pub space: &'a Workspace,
     /// With what.
     pub toolchain: &'a Toolchain,
-    /// Whose ccache.
+    /// The owner of the ccache.
     pub cache: &'a Cache,
     /// The host, or the sandbox.
     pub place: &'a Place,

@@ -17,7 +17,6 @@ use dyntick_model::shipped::is_path;
 use dyntick_system::confine::{self, NotSeen, Walls};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,7 +86,7 @@ impl Place {
                 command.env("HOME", "/nonexistent");
             }
             Place::Behind { .. } => {
-                command.env("PATH", path_in_usr()).env("HOME", "/tmp");
+                command.env("PATH", programs::path_in_usr()).env("HOME", "/tmp");
             }
         }
         command
@@ -114,13 +113,6 @@ impl Place {
         self.give(&folder)?;
         Ok(folder)
     }
-}
-
-/// The folders of PATH that are in /usr, by their own name or by another.
-pub fn path_in_usr() -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let inside = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| folder.starts_with("/usr"));
-    std::env::join_paths(std::env::split_paths(&path).filter(inside)).unwrap_or_default()
 }
 
 /// Behind walls there are the programs in /usr alone: others of the same name would build another kernel

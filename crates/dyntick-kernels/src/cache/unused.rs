@@ -133,7 +133,7 @@ pub fn bytes(entry: &Path) -> u64 {
     all
 }
 
-/// Whoever uses an entry removes files of it meanwhile.
+/// A user of an entry removes files of it meanwhile.
 fn is_gone(error: &walkdir::Error) -> bool {
     error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }

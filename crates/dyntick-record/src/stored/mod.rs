@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! dyntick-record                    the format's number, "2", not packed
-//! trace.cpuN.K.FIRST-LAST.zst …     whole pages of CPU N's ring buffer, its K-th block; ns of its events
+//! trace.cpuN.K.FIRST-LAST.zst …     full pages of CPU N's ring buffer, its K-th block; ns of its events
 //! about.json.zst                    what, when and where (`About`)
 //! trace.json.zst                    how to read the pages, and how many blocks each CPU has (`Index`)
 //! ```

@@ -96,7 +96,7 @@ impl What {
 /// Records and stores it. The status is the command's, or 2 if the disk was full.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::ensure_no_terminal(&arguments.output, "a record")?;
-    // The default name is never followed through links, whoever made the folder.
+    // The default name is never followed through links, whichever user made the folder.
     let unasked = arguments.output == Path::new(DEFAULT);
     if unasked {
         arguments.output.symlink_metadata().map_or(Ok(()), |found| ensure_own_file(&found))?;

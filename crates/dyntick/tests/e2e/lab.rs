@@ -312,8 +312,11 @@ fn an_image_is_refused_where_it_would_not_fit_and_harmless_where_it_does() {
     let output = study.run(&["--jobs", "2"]);
     let shown = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{shown}");
-    assert!(shown.contains("✗ small: the guest image has 1"), "{shown}");
-    assert!(shown.contains("✓ large"), "{shown}");
+    assert!(shown.contains("small: the guest image has 1"), "{shown}");
+    assert!(shown.contains("(1 case has enough memory: name it with --case)"), "{shown}");
+    assert!(study.runs().is_empty(), "no guest is booted before the refusal");
+    let output = study.run(&["--case", "large"]);
+    assert!(text(&output.stderr).contains("✓ large"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -453,7 +456,7 @@ fn perturbed_runs_differ_and_repeat_to_the_bit() {
     assert_eq!(study.runs().len(), 3);
     let wall = study.run(&["--clock", "wall"]);
     assert_eq!(wall.status.code(), Some(2));
-    assert!(text(&wall.stderr).contains("--perturb 0"), "{}", text(&wall.stderr));
+    assert!(text(&wall.stderr).contains("with perturb = 0"), "{}", text(&wall.stderr));
 }
 
 #[test]
@@ -466,7 +469,7 @@ fn wrong_input_is_refused_by_name() {
     let whole = Study::new("[[case]]\nname = 'c'\n");
     let path = whole.path("study.toml");
     refused(&["lab", "run", path.to_str().unwrap(), "--case", "d"], &["no case 'd'", "it has c"]);
-    refused(&["lab", "run", path.to_str().unwrap(), "--repeat", "3"], &["--clock wall"]);
+    refused(&["lab", "run", path.to_str().unwrap(), "--repeat", "3"], &["repeat on clock = \"wall\""]);
     let often = "[[case]]\nname = 'c'\nclock = 'wall'\nrepeat = 6000\n[case.matrix]\ncpus = [2, 3]\n";
     let study = Study::new(often);
     let path = study.path("study.toml");

