@@ -68,7 +68,7 @@ pub struct Detail {
 pub struct Slot {
     /// The family in the highest byte, the member's identity below it; 0 for a free or fixed slot.
     pub key: u64,
-    /// How often; of a program's slot, also how often those that had it before. No count ever falls.
+    /// The number of occurrences; a program's slot includes those of its earlier programs. No count ever falls.
     pub count: u64,
     /// Total duration, ns, without the interrupts within.
     pub ns: u64,
@@ -142,7 +142,7 @@ pub struct Row {
     softirq: [Open; 16],
     /// All slots: those with a fixed meaning, those that are found by their keys, and those of programs.
     pub slots: [Slot; FIXED + FOUND + PROGRAMS],
-    /// Of each program's slot: its count when the reader last read it with no turn in progress. While its
-    /// count is that, the slot may be given to another program. Written by the reader alone; 0 for none.
+    /// The count of each program's slot when the reader last read it with no time slice in progress. While the count
+    /// is unchanged, the slot may be given to another program. Written by the reader alone; 0 for none.
     pub settled: [u64; PROGRAMS],
 }

@@ -12,7 +12,7 @@ pub struct Measured {
     pub cpus: CpuList,
     /// True if time slices are counted: of tasks, kernel threads and the idle task.
     pub with_slices: bool,
-    /// True if ticks are told from other timers.
+    /// True if ticks are distinguished from other timers.
     pub with_ticks: bool,
     /// The duration, ns; of several runs their sum.
     pub ns: u64,

@@ -17,8 +17,8 @@ pub(crate) fn of_source(source: &Source, wanted: &Wanted) -> Vec<Missing> {
     missing
 }
 
-/// What a kernel without this tracepoint does not report, or one that hides its functions; none where that is no loss
-/// to most.
+/// The information that a kernel without this tracepoint does not report, or one that hides its functions; none if
+/// most users lose nothing.
 fn of_tracepoint(tracepoint: &str) -> Option<Missing> {
     let (what, needs) = match tracepoint {
         "csd:csd_function_entry" => ("which functions other CPUs call", "Linux 6.5 or newer"),

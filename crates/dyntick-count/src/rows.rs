@@ -243,8 +243,8 @@ fn grouped(counts: &BTreeMap<Key, Count>) -> Vec<GroupRows> {
     groups
 }
 
-/// Of the function calls from other CPUs those are attributed whose function was reported; the others are the
-/// scheduler's own requests and irq_work, which have no event.
+/// Attributes the function calls from other CPUs whose function was reported. The others are the scheduler's own
+/// requests and irq_work, which have no event.
 fn attribute_calls(calls: &mut GroupRows) {
     let reported: u64 = calls.parts.iter().map(|part| part.count.count).sum();
     let all = calls.row.count.count.max(reported);
@@ -273,7 +273,7 @@ pub(crate) mod tests {
     use dyntick_model::{Interrupt, Softirq};
     use dyntick_observe::live::{CpuTimes, Whose};
 
-    /// A measurement of so many ns on CPUs from 0 on that counted this.
+    /// A measurement of `ns` ns on the CPUs from 0 on, with these counts.
     pub fn measured(counts: Vec<BTreeMap<Key, Count>>, ns: u64) -> Measured {
         let cpus = CpuList::first(counts.len() as u32);
         let counts = (0..).zip(counts).collect();

@@ -82,7 +82,7 @@ fn every_fixture_has_its_origin_in_the_readme() {
     }
 }
 
-/// The text and the JSON of one run agree, but for a mean cut to whole numbers, and stress-ng's two digits.
+/// The text and the JSON of one run agree, except for means truncated to integers and stress-ng's two digits.
 #[test]
 fn text_and_json_of_a_run_agree() {
     // The tolerances of times, in ns, and of all other figures.

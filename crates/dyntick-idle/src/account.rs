@@ -14,7 +14,7 @@ pub struct Account {
     pub usage: u64,
     /// Their total duration, ns, including the part before the window.
     pub time_ns: u64,
-    /// How long the CPU was in it within the window, ns, a sleep that had not ended included. The
+    /// The time that the CPU was in it within the window, ns, including a sleep that had not ended. The
     /// kernel does not count this.
     pub resident_ns: u64,
     /// Sleeps that were too short for it.

@@ -70,7 +70,7 @@ pub struct Sleep {
     /// When it was left, ns.
     pub exit_ns: u64,
     /// When the kernel has surely counted it, ns: it takes the pending interrupts between leaving a state and
-    /// counting the sleep. The latest possible where nothing was seen that tells.
+    /// counting the sleep. The latest possible time if no event shows it.
     pub counted_ns: u64,
     /// The tick, at entry.
     pub tick: Tick,

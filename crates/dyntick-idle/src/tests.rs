@@ -95,7 +95,7 @@ proptest! {
             sum.below += other.below;
             sum.residency.merge(&other.residency);
         }
-        // With the whole of time as the window both are the same, but for what the trace points cost.
+        // With all of time as the window both are the same, except for the cost of the trace points.
         expected.iter_mut().for_each(|one| one.resident_ns = one.time_ns + one.usage * cost);
         prop_assert_eq!(sum, expected);
         prop_assert!(observed.unfinished.is_empty());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The parameters about isolation, composed as a whole. The kernel refuses a second `nohz_full=` or
+//! The parameters about isolation, composed together. The kernel refuses a second `nohz_full=` or
 //! `isolcpus=` that contradicts the first, and one that replaces the first loses its CPUs or flags
-//! (`kernel/sched/isolation.c: housekeeping_setup`); so whoever says what to boot with says all of it.
+//! (`kernel/sched/isolation.c: housekeeping_setup`); so each of these parameters is given once and in full.
 
 use crate::{CommandLine, CpuList, Flag, Isolation, Masks, Reader};
 use std::fmt;
@@ -179,8 +179,8 @@ fn says(line: &CommandLine, parameter: &str, reader: Reader<'_>) -> bool {
     same || line.iter().any(|word| word == parameter)
 }
 
-/// What a CPU still lacks that is newly without its tick (it is load balanced) or out of load balancing (managed
-/// interrupts come, and its RCU callbacks are its own): `dyntick check` would find it afterwards.
+/// The settings that a CPU still lacks if it is newly without its tick (it is load balanced) or out of load balancing
+/// (managed interrupts come, and it runs its own RCU callbacks). `dyntick check` would find them afterwards.
 fn what_goes_with(asked: &Wanted, booted: &Wanted) -> Wanted {
     let tick = asked.tick.difference(&booted.tick);
     let domain = asked.domain.difference(&booted.domain);

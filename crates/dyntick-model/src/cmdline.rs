@@ -50,8 +50,8 @@ impl CommandLine {
         })
     }
 
-    /// The CPUs that a parameter such as `nohz_full=` names on a machine of so many CPUs; `None`
-    /// where it is absent or has no value. In these lists `all` is every CPU and `N` the last one
+    /// The CPUs that a parameter such as `nohz_full=` names on a machine of `machine` CPUs; `None`
+    /// if it is absent or has no value. In these lists `all` is every CPU and `N` the last one
     /// (`lib/bitmap.c: bitmap_parselist`).
     ///
     /// # Errors

@@ -15,8 +15,8 @@ pub fn rounded(value: f64, digits: i32) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// How much `b` is more than `a`, which both stand beside it with so many significant digits: with no more decimals
-/// than they have, but what is not nothing is never shown as 0.
+/// The difference `b` - `a`, to be shown next to both, which have `digits` significant digits. It has no more decimals
+/// than they have, but a difference that is not zero is never shown as 0.
 pub fn difference(a: f64, b: f64, digits: i32) -> String {
     shift(b - a, [a, b], digits)
 }

@@ -38,7 +38,7 @@ pub enum Outcome {
     AllStarted,
     /// It names the boot CPU, which is taken out again: no other one is present when arm64 reads the list.
     BootCpu,
-    /// The whole parameter is ignored: with an earlier one no CPU is left that has both a tick and load
+    /// The complete parameter is ignored: with an earlier one no CPU is left that has both a tick and load
     /// balancing. From 6.19 on.
     NoneLeft,
     /// It has no list, and does nothing.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a kernel is named in a study.
+//! The names of kernels in a study.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What a user writes for a kernel.
+/// A kernel as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spec {
     /// `debian:6.12`, `debian:6.12-rt`, `debian:6.12-cloud`: the newest of a series.
@@ -43,8 +43,8 @@ pub fn older_suite(release: &str) -> Option<&'static str> {
     OLDER.into_iter().find(|(series, _)| is_of(series)).map(|(_, suite)| suite)
 }
 
-/// So many digits of a built kernel's key name it. They are not to be guessed: who wrote a study may not have
-/// kernels that others built.
+/// The number of digits of a built kernel's key that name it. They cannot be guessed: the author of a study may not
+/// have kernels that others built.
 pub const SHOWN_KEY: usize = 12;
 
 /// A text that names no kernel.

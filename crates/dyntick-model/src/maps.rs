@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// How keys are hashed: with a seed of the process's own, for many keys are what a record says, and who made it must
-/// not know which of them collide.
+/// The hasher of keys, with a seed per process: many keys come from a record, and its author must not know which of
+/// them collide.
 pub type Hashing = foldhash::fast::RandomState;
 
 /// A map, in no order.

@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Recipe {
     /// `debian:6.12`, a tarball, `git:REPOSITORY#REVISION`, or the folder of a source tree.
     pub source: String,
-    /// Fragments by name or path, or one whole configuration by path; later ones win.
+    /// Fragments by name or path, or one complete configuration by path; later ones win.
     pub config: Vec<String>,
     /// Patches by name or path, in the order in which they are applied.
     #[serde(default)]

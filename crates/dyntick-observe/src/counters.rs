@@ -67,7 +67,7 @@ impl Counters {
         }
     }
 
-    /// Keeps a number, unless no file of the kernel has such a name or so many.
+    /// Keeps a number, unless its name is longer or there are more numbers than in any file of the kernel.
     fn put(&mut self, name: &str, cpu: Option<u32>, value: i64) {
         if name.len() <= LONGEST_NAME && self.0.len() < MOST_NUMBERS {
             self.0.insert((name.to_owned(), cpu), value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is counted on the machine at hand, by eBPF and by trace events, against the kernel's own counts.
+//! Counts on the machine at hand, by eBPF and by trace events, compared with the kernel's own counts.
 
 use dyntick_model::{CpuList, Interrupt};
 use dyntick_observe::interrupts::Interrupts;
@@ -44,7 +44,7 @@ fn is_vector(key: &Key, wanted: Interrupt) -> bool {
     matches!(key, Key::Interrupt { source: vector } if *vector == wanted)
 }
 
-/// How many short windows are looked at, and how many of them must agree. Some virtual machines run no eBPF
+/// The number of short windows, and how many of them must agree. Some virtual machines run no eBPF
 /// program while a thread of their own supervision has the CPU, of which the kernel keeps no account: now and
 /// then an interrupt in a window is missing then.
 const WINDOWS: usize = 10;
@@ -63,8 +63,8 @@ fn as_many_as_the_kernel_counts() {
     }
 }
 
-/// Where the counts of a window differ from the kernel's: those over a window within and over one around
-/// it are their bounds.
+/// The differences between the counts of a window and the kernel's. The kernel's counts over a window within and over
+/// one around it are the bounds.
 fn differences(source: &mut Source) -> Vec<String> {
     let outer = interrupts();
     source.read().unwrap();

@@ -38,7 +38,7 @@ pub fn mark(number: u64) {
     say!(MARK, number);
 }
 
-/// Tells the plugin the kernel's number of the CPU that executes this. To be said on every CPU
+/// Reports to the plugin the kernel's number of the CPU that executes this. To be called on every CPU
 /// before anything is recorded, by a thread that stays on that CPU meanwhile.
 #[inline(always)]
 pub fn here(cpu: u64) {

@@ -44,8 +44,8 @@ pub struct Rest {
 }
 
 impl Difference {
-    /// At most so many of the functions that differ, the largest difference first, and what the
-    /// others that differ have together; none where all are shown.
+    /// At most `most` of the functions that differ, the largest difference first, and the sum of the
+    /// others that differ; none if all are shown.
     pub fn largest(&self, most: usize) -> (&[Row], Option<Rest>) {
         let differing = self.rows.partition_point(|row| row.more != 0.0);
         let (told, rest) = self.rows[..differing].split_at(differing.min(most));

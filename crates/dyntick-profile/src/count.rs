@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-/// How many instructions were executed in each function, by the function's number. Addresses that
+/// The number of instructions executed in each function, by the function's number. Addresses that
 /// belong to no function are counted under none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

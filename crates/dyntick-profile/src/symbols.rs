@@ -115,9 +115,9 @@ fn line(line: &str) -> Option<(u64, &str)> {
     words.next().filter(|name| is_code && name.len() <= LONGEST_NAME).map(|name| (address, name))
 }
 
-/// Of several names for one address the plainest is taken, then the first in the alphabet; but a
+/// The rank of a name among several for one address. The plainest is taken, then the first in the alphabet; but a
 /// system call without arguments goes by the name that all system calls have, and the return from
-/// interrupts by its own also where, without X86_ESPFIX64, `native_iret` stands at the same place.
+/// interrupts by its own, even if `native_iret` is at the same place (without X86_ESPFIX64).
 fn rank(name: &str) -> (usize, &str) {
     if name.starts_with(SYSTEM_CALL) || name == INTERRUPT_RETURN {
         return (0, name);

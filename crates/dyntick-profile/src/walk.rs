@@ -20,7 +20,7 @@ pub struct Phase {
 
 /// The kernel's own work: no user task entered it.
 const OWN: &str = "idle loop and kernel threads";
-/// What had begun before the recording did, or had not ended with it.
+/// Work that had begun before the recording did, or had not ended with it.
 const PARTIAL: &str = "(incomplete)";
 
 /// Cuts a stream into spans, one phase for each time that recording was on.
@@ -67,15 +67,15 @@ fn phases_within(stream: impl BufRead, mut walk: Walk<'_>, most_held: usize) -> 
     Ok(walk.phases)
 }
 
-/// What a recording may hold, as far as it is estimated: bytes. The longest recording, 1 GiB of system calls,
+/// The most that a recording may hold by estimate, in bytes. The longest recording, 1 GiB of system calls,
 /// makes some 20 million spans.
 pub const MOST_HELD: usize = 1 << 30;
 
-/// How often what is held is looked at, in bytes of the stream.
+/// The interval at which the estimate is checked, in bytes of the stream.
 const LOOK_EVERY: u64 = 1 << 20;
 
-/// Entries of one task inside each other. A kernel's stack has room for a few; where more were never seen to
-/// return, the outermost are reported as not whole.
+/// Entries of one task inside each other. A kernel's stack has room for a few; if more were never seen to
+/// return, the outermost are reported as incomplete.
 const DEEPEST: usize = 256;
 
 struct Walk<'a> {
@@ -292,7 +292,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns true if an interrupt's or exception's way into the kernel begins here.
+    /// Returns true if the entry point of an interrupt or exception begins here.
     fn is_stub(&self, address: u64, function: Option<u32>) -> bool {
         let name = self.symbols.name(function);
         let begins = function.and_then(|number| self.symbols.address(number)) == Some(address);

@@ -277,7 +277,7 @@ fn one_phase_of(bytes: &[u8]) -> Phase {
     phases(bytes, &symbols()).unwrap().remove(0)
 }
 
-/// Numbers that no plugin writes, as somebody may who makes a file by hand: `words` behind the head of a stream.
+/// A stream of numbers that no plugin writes, as in a file made by hand: `words` behind the head of a stream.
 fn forged(words: &[u64]) -> Result<Vec<dyntick_profile::Phase>, dyntick_profile::stream::Error> {
     let mut bytes = b"dyntprof\x01\0\0\0".to_vec();
     for word in words {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Archives from untrusted sources: gzip-compressed tars of plain files, records and support bundles
-//! among them. What is in one decides nothing about how much memory is taken: each piece has a limit, the
-//! whole has one, and only what was asked for is kept.
+//! among them. The content of one decides nothing about how much memory is taken: each piece has a limit, the
+//! archive has one, and only requested pieces are kept.
 
 use dyntick_model::text::shortened;
 use flate2::read::GzDecoder;
@@ -18,7 +18,7 @@ const LONGEST_NAME_SHOWN: usize = 120;
 pub struct Limits {
     /// Unpacked bytes that any archive may have …
     pub free: u64,
-    /// … and so many more for each byte that was read of the file: what was written by a machine
+    /// … and this number more for each byte that was read of the file: data written by a machine
     /// shrinks by less than this, and a bomb by some thousand.
     pub ratio: u64,
     /// Unpacked bytes that none may have.
@@ -116,8 +116,8 @@ pub fn read<R: Receiver>(
     Ok(())
 }
 
-/// What is wrong with an archive after so many entries: why no more of it could be read, or that tar's format
-/// is broken. The tar library quotes what it does not understand, which may be the text of any file.
+/// The error of an archive after this number of entries: the reason why no more of it could be read, or that tar's
+/// format is broken. The tar library quotes what it does not understand, which may be the text of any file.
 fn unreadable(entries: usize, why: &Cell<Option<String>>) -> ArchiveError {
     match (why.take(), entries) {
         (Some(why), 0) => ArchiveError::Foreign(why),
@@ -152,7 +152,7 @@ fn kind_name(kind: tar::EntryType) -> &'static str {
     }
 }
 
-/// What is unpacked, as long as it is within the limits. The names of pieces are part of that too:
+/// The unpacked bytes, as long as they are within the limits. The names of pieces are part of that too:
 /// they may be as long as a piece.
 struct Bounded<R: Read> {
     unpacked: GzDecoder<Counted<R>>,

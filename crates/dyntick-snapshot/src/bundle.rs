@@ -52,7 +52,7 @@ struct Manifest {
     unread: BTreeMap<String, Option<String>>,
 }
 
-/// Writes a bundle to the file that a user named: a regular one appears when it is whole, a device or a
+/// Writes a bundle to the file that a user named: a regular one appears once it is complete, a device or a
 /// pipe is written into, `-` is standard output. Returns its length in bytes.
 ///
 /// # Errors

@@ -71,9 +71,9 @@ struct Refusal {
 }
 
 impl Refusal {
-    /// Root lacks no right to a file: EPERM is then what the kernel answers whoever reads
-    /// (`security/lockdown/lockdown.c`, `fs/debugfs/file.c: debugfs_locked_down`), or a right that a container took
-    /// from root.
+    /// The content after a read error. Root lacks no right to a file: EPERM then means that the kernel refuses every
+    /// reader (`security/lockdown/lockdown.c`, `fs/debugfs/file.c: debugfs_locked_down`), or that a container took a
+    /// right from root.
     fn content(&self, error: &io::Error) -> Content {
         const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();
         if !self.is_root || error.raw_os_error() != Some(EPERM) {
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(build("Linux"), None);
     }
 
-    /// As the kernel has it, and as a bundle does that somebody unpacked.
+    /// The kernel's own file is packed; that of an unpacked bundle may not be.
     #[test]
     fn a_configuration_is_read_packed_or_not() {
         use std::io::Write;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The root of a machine's files, from which nothing leads out: this machine's own, or a folder that somebody sent.
+//! The root of a machine's files, from which nothing leads out: this machine's own, or an untrusted folder.
 
 use dyntick_system::{open_in, place};
 use flate2::read::GzDecoder;
@@ -16,7 +16,7 @@ const LONGEST: u64 = 4 << 20;
 /// With this a file begins that gzip packed.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What all files and names behind a root may take, as [`super::bundle`] allows it to a bundle.
+/// The most that all files and names behind a root may take, as [`super::bundle`] allows it to a bundle.
 const MOST_ENTRIES: u64 = 1 << 20;
 const MOST_BYTES: u64 = 1 << 30;
 
@@ -162,7 +162,7 @@ impl Root {
         Ok(i32::from_ne_bytes(bytes).to_string())
     }
 
-    /// Where the links of a folder lead that lead to one of these, a line each, sorted.
+    /// The targets of a folder's links that are one of these, a line each, sorted.
     pub fn links(&self, folder: &Path, targets: &[&str]) -> io::Result<String> {
         let names = self.names(folder)?;
         let place = self.at(folder, OFlags::DIRECTORY)?;

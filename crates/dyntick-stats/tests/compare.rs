@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whole comparisons: which verdicts they end in, and what they never claim.
+//! Complete comparisons: the verdicts that they end in, and the claims that they never make.
 
 use dyntick_model::Clock;
 use dyntick_stats::compare::{

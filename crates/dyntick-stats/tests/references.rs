@@ -25,7 +25,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     array(value).iter().map(|value| value.as_f64().unwrap()).collect()
 }
 
-/// Equal to so many parts; `null` in the reference holds nothing.
+/// Equal to a relative error of `parts`; `null` in the reference is not compared.
 #[track_caller]
 fn close(found: f64, published: &Value, parts: f64) {
     if let Some(published) = published.as_f64() {

@@ -40,7 +40,7 @@ fn schemas_are_those_of_the_keys() {
     }
 }
 
-/// What is wrong with a TOML text by a schema.
+/// The errors that a schema finds in a TOML text.
 fn wrong(text: &str, schema: &Json) -> Option<String> {
     let value: toml::Value = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
@@ -136,7 +136,7 @@ fn every_key_is_read() {
     }
 }
 
-/// What the book calls a value.
+/// The book's words for the value of a key.
 fn words(key: &Key) -> String {
     let value = match key.value {
         Value::Text => "string".to_owned(),
@@ -205,7 +205,7 @@ fn the_tables_of_the_book_are_those_of_the_keys() {
     assert_kept(&path, &page);
 }
 
-/// Whoever looks a key up in the book finds how it is written: in a page or in a study that comes with dyntick.
+/// Each key in the book is also shown in use: in a page or in a study that comes with dyntick.
 #[test]
 fn each_key_of_a_case_is_written_somewhere() {
     let texts: Vec<String> = ["docs/src", "studies"]

@@ -12,7 +12,7 @@ const FOLDER: &str = "/sys/devices/system/cpu";
 pub struct Cpus {
     /// The CPUs that are online.
     pub online: CpuList,
-    /// Those that stop their tick while they run one task, as the kernel took them from `nohz_full=`
+    /// The CPUs that stop their tick while they run one task, as the kernel took them from `nohz_full=`
     /// and `isolcpus=nohz,`.
     pub nohz_full: CpuList,
     /// The CPUs outside of load balancing: by `isolcpus=domain,` or an isolated cpuset partition.

@@ -26,7 +26,7 @@ pub struct Machine {
     pub sched_ext: SchedExt,
     /// Every interrupt line of a device, by number.
     pub irqs: BTreeMap<u32, Irq>,
-    /// What it is set to and built with, as far as fixes are about it; nothing in records of before it was read.
+    /// The settings and build options that fixes depend on; empty in records from before they were read.
     #[serde(default)]
     pub settings: Settings,
 }

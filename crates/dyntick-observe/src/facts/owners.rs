@@ -65,7 +65,7 @@ impl Owners {
     }
 }
 
-/// What a shell reads as it stands. systemd escapes other characters in names of units.
+/// Returns true if a shell reads the name literally. systemd escapes other characters in names of units.
 fn is_plain(unit: &str) -> bool {
     !unit.starts_with('-') && unit.chars().all(|c| c.is_ascii_alphanumeric() || "._:@-".contains(c))
 }

@@ -113,7 +113,7 @@ pub enum LiveError {
     /// A damaged page of the trace.
     #[error("CPU {cpu}: {source}")]
     Page {
-        /// Whose buffer.
+        /// The CPU of the buffer.
         cpu: u32,
         /// The defect.
         source: RingError,
@@ -185,7 +185,7 @@ impl Counters {
         Ok(counters)
     }
 
-    /// Begins anew: what was counted before is not told, and no longest is known. Attaching a program rewrites
+    /// Begins anew: earlier counts are not reported, and no longest is known. Attaching a program rewrites
     /// code of the kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) {
         self.see_running();
@@ -221,13 +221,13 @@ impl Counters {
         Some((thread.turns(Some(runs.comm.into())), Count { ns, ..Count::default() }))
     }
 
-    /// The tracepoints that were wanted and that this kernel lacks; [`TICKS`] where ticks are not told from other
+    /// The tracepoints that were wanted and that this kernel lacks; [`TICKS`] if ticks are not distinguished from other
     /// timers.
     pub fn missing(&self) -> &[String] {
         &self.missing
     }
 
-    /// What the programs took since they were loaded; none where the kernel does not measure that
+    /// The run time of the programs since they were loaded; none if the kernel does not measure it
     /// (`kernel.bpf_stats_enabled`).
     pub fn run_time(&self) -> Option<RunTime> {
         let mut sum = RunTime::default();
@@ -271,12 +271,12 @@ impl Counters {
         Ok((unsafe { AtomicU64::from_ptr(words.add(pid / 64)) }, 1 << (pid % 64)))
     }
 
-    /// How long after the last reading [`Counters::keep_up`] is to be called while nobody reads.
+    /// The time after the last reading at which [`Counters::keep_up`] is due if nothing is read.
     pub fn interval(&self) -> Duration {
         self.pace.interval()
     }
 
-    /// What was counted since this was called before. Costs no system call of the CPUs that are counted; while they
+    /// The counts since the previous call. Costs the CPUs that are counted no system call; while they
     /// run on, counts of one slot may be one event apart from each other.
     pub fn read(&mut self) -> Snapshot {
         let unseen = self.rows.window_ends(now_ns());
@@ -324,8 +324,8 @@ impl Counters {
         Snapshot::new(ns, ns - before, cpus, lost.since(&lost_before))
     }
 
-    /// Those that took longer than was asked for and ended before the last [`Counters::read`], since this was
-    /// last called.
+    /// The occurrences that took longer than the requested limit and ended before the last [`Counters::read`], since
+    /// the previous call.
     pub fn details(&mut self) -> Details {
         let raw = std::mem::take(&mut self.raw_details);
         let lost = self.details_lost();

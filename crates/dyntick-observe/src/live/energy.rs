@@ -58,8 +58,8 @@ pub struct Power {
 }
 
 impl EnergyMeter {
-    /// How often a meter is to be read at least: the smallest counters (AMD's, 65 kJ) then begin anew at most once
-    /// in between up to 2 kW.
+    /// The longest time between two readings of a meter: up to 2 kW the smallest counters (AMD's, 65 kJ) then begin
+    /// anew at most once in between.
     pub const INTERVAL: Duration = Duration::from_secs(30);
 
     /// Begins, or says what reading the counters needs.

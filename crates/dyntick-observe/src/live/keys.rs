@@ -70,7 +70,7 @@ pub enum Key {
     Task {
         /// The name; none for all whose names found no room.
         comm: Option<Symbol>,
-        /// Whose tasks.
+        /// The owner of the tasks.
         whose: Whose,
     },
     /// Time slices of the idle task.
@@ -99,7 +99,7 @@ pub enum Key {
     },
 }
 
-/// Whose a user task is.
+/// The owner of a user task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Whose {

@@ -60,7 +60,7 @@ impl Lineage {
         self.followed.set(pid, false);
     }
 
-    /// Whose a thread is; `observer` are those of the process that counts.
+    /// The owner of a thread; `observer` has the threads of the process that counts.
     pub fn thread(&self, pid: u32, observer: &BTreeSet<u32>) -> Thread {
         if self.kernel.contains(pid) {
             return Thread::Kernel;

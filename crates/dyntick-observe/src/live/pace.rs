@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often counts are taken in while nobody reads them: so often that the programs which run between two readings
-//! have room in a CPU's table.
+//! The interval at which counts are taken in if nothing is read: short enough that the programs which run between two
+//! readings have room in a CPU's table.
 
 use dyntick_bpf::layout::PROGRAMS;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const LONGEST: Duration = Duration::from_millis(500);
 const FIRST: Duration = Duration::from_millis(250);
 /// While many programs run.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// A table with so many programs since the last reading has room for a burst.
+/// A table with this number of programs since the last reading has room for a burst.
 const MANY: usize = PROGRAMS / 4;
 const FEW: usize = MANY / 4;
 

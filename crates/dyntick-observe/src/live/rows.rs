@@ -19,7 +19,7 @@ pub(super) struct Rows {
     map: MmapRaw,
     /// The slots of each row as they were read before, by their places.
     before: Vec<HashMap<usize, Slot>>,
-    /// Of each row: whether its CPU is offline. Nothing lasts there, and no event says so: tracepoints are silent from
+    /// True for each row whose CPU is offline. Nothing lasts there, and no event says so: tracepoints are silent from
     /// the moment when a CPU is taken out of the map of those that are online.
     offline: Vec<bool>,
 }
@@ -32,7 +32,7 @@ struct Read {
 }
 
 impl Rows {
-    /// The rows of so many CPUs, all of them in this mapping.
+    /// The rows of `cpus` CPUs, all of them in this mapping.
     pub(super) fn new(map: MmapRaw, cpus: usize) -> Self {
         assert!(map.len() >= cpus * size_of::<Row>());
         Self { map, before: vec![HashMap::new(); cpus], offline: vec![false; cpus] }
@@ -50,9 +50,9 @@ impl Rows {
         (0..self.offline.len()).for_each(|row| self.offline[row] = is_offline(row));
     }
 
-    /// What was added to each slot since this was called before, with its row and place. Costs no system call of the
-    /// CPUs that are counted; while they run on, what is added to one slot may be one event apart. `now`: the time up
-    /// to which the turn has lasted that still does, ns. So a turn that goes on has in each window what it took of it.
+    /// The growth of each slot since the previous call, with its row and place. Costs the CPUs that are counted no
+    /// system call; while they run on, the numbers of one slot may be one event apart. A time slice that still lasts
+    /// has lasted up to `now`, ns: each window has the part of it that lies within.
     pub(super) fn grown(&mut self, now: u64) -> Vec<(usize, usize, Slot)> {
         let mut all = Vec::new();
         for row in 0..self.before.len() {
@@ -142,7 +142,7 @@ impl Rows {
         unsafe { (&raw mut (*self.row(row)).settled[number]).write_volatile(count) };
     }
 
-    /// Tells the programs of a row whether a task ran on its CPU when counting began, and not the idle task.
+    /// Reports to the programs of a row whether a task, and not the idle task, ran on its CPU when counting began.
     pub(super) fn busy(&mut self, row: usize, busy: bool) {
         // SAFETY: within the mapping. Only this writes there.
         unsafe { (&raw mut (*self.row(row)).busy).write_volatile(busy.into()) };
@@ -231,7 +231,7 @@ impl Rows {
     }
 }
 
-/// What has its time in each window, as long as it lasts.
+/// A kind of interval whose time is added in each window, as long as it lasts.
 #[derive(Clone, Copy)]
 enum Lasting {
     /// The time slice of a task.
@@ -240,7 +240,7 @@ enum Lasting {
     Work,
 }
 
-/// What lasts on a CPU, and the time in its place without it.
+/// An interval that lasts on a CPU, and the time in its place without it.
 #[derive(PartialEq, Eq)]
 struct Begun {
     start: u64,
@@ -250,12 +250,12 @@ struct Begun {
     ns: u64,
 }
 
-/// How many have ended of those that a slot counts.
+/// The number of ends that a slot has counted.
 fn ended(slot: &Slot) -> u64 {
     slot.histogram.iter().sum()
 }
 
-/// What was added to a slot, called as it is now. One that was given to another program since had nothing added
+/// The growth of a slot, under its present name. A slot that was given to another program since has no growth
 /// for the one before.
 fn grown(now: &Slot, before: Option<&Slot>) -> Slot {
     let Some(before) = before else { return *now };

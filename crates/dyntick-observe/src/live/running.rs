@@ -8,8 +8,8 @@ use super::meters::cpu_times;
 use crate::facts::{Runnable, runnable};
 use std::collections::BTreeMap;
 
-/// How long a CPU may have been idle by the kernel's own account and still count as busy all the time, ns: two of the
-/// units of `/proc/stat`, of which one may begin or end too early.
+/// The longest time that a CPU may have been idle, by the kernel's own account, and still count as busy all the time,
+/// ns: two units of `/proc/stat`, of which one may begin or end too early.
 const IDLE_NS: u64 = 20_000_000;
 
 /// The tasks that could run on some CPUs at one moment.
@@ -33,7 +33,7 @@ impl Running {
         self.then.contains_key(&cpu)
     }
 
-    /// Which task has run there since, if no switch was seen; none where that cannot be told.
+    /// The task that has run there since, if no switch was seen; none if it is not known.
     pub(super) fn on(&mut self, cpu: u32) -> Option<&Runnable> {
         if !self.known.contains_key(&cpu) && self.is_busy(cpu) {
             let idle_ns = |times: &BTreeMap<u32, u64>| times.get(&cpu).copied().unwrap_or(0);
@@ -62,8 +62,8 @@ fn idle() -> BTreeMap<u32, u64> {
     times.into_iter().map(|(cpu, times)| (cpu, times.idle_ns)).collect()
 }
 
-/// Of those that could run then and can run now: the only one, or among several the one whose CPU time has grown most,
-/// while the others waited.
+/// The task that ran, among those that could run then and can run now: the only one, or the one whose CPU time has
+/// grown most while the others waited.
 fn chosen(then: &[Runnable], now: Vec<Runnable>) -> Option<Runnable> {
     let grown = |now: &Runnable| {
         let then = then.iter().find(|then| then.thread == now.thread)?;

@@ -26,9 +26,9 @@ pub struct Snapshot {
 pub struct Count {
     /// The number of begins.
     pub count: u64,
-    /// Total duration, ns, without the interrupts that came in between; 0 for what is counted only ([`Key`] tells).
-    /// From event to event: entry code before the first is not in it. Turns of tasks have in each reading what they
-    /// took since the one before; all else is in that in which it ended.
+    /// The total duration, ns, without the interrupts that came in between; 0 for kinds that are only counted (see
+    /// [`Key`]). It is from event to event: entry code before the first is not in it. Time slices of tasks have in each
+    /// reading their time since the previous one; all else is in the reading in which it ended.
     pub ns: u64,
     /// The longest, ns. It is known only if it is longer than all before this reading.
     pub longest_ns: Option<u64>,

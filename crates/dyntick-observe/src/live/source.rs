@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// How long after the last reading [`Source::keep_up`] is to be called while nobody reads; none for trace events,
+    /// The time after the last reading at which [`Source::keep_up`] is due if nothing is read; none for trace events,
     /// which a thread reads.
     pub fn interval(&self) -> Option<Duration> {
         match self {
@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// What counting took of the CPUs since it was started, where the kernel measures that: of eBPF programs
+    /// The CPU time that counting took since it was started, if the kernel measures it: of eBPF programs
     /// ([`Counters::run_time`]).
     pub fn run_time(&self) -> Option<RunTime> {
         match self {
@@ -115,8 +115,8 @@ impl Source {
         }
     }
 
-    /// The tracepoints that were wanted and that this kernel lacks; [`super::TICKS`] where ticks are not told from
-    /// other timers.
+    /// The tracepoints that were wanted and that this kernel lacks; [`super::TICKS`] if ticks are not distinguished
+    /// from other timers.
     pub fn missing(&self) -> &[String] {
         match self {
             Source::Bpf(counters) => counters.missing(),

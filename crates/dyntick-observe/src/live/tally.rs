@@ -42,8 +42,8 @@ impl Tally {
         }
     }
 
-    /// Tells that events of a CPU are missing between those before and those that come. How long that took
-    /// which had begun then is not known.
+    /// Records that events of a CPU are missing between those before and those that come. The duration of anything
+    /// that had begun then is not known.
     pub fn gap(&mut self, cpu: u32) {
         if let Some(cpu) = self.cpus.get_mut(&cpu) {
             cpu.gap();
@@ -82,7 +82,7 @@ impl Tally {
         }
     }
 
-    /// What was counted since this was called before, by CPU. Turns that were not settled come the next time.
+    /// The counts since the previous call, by CPU. Time slices that were not settled come the next time.
     pub fn read(&mut self) -> BTreeMap<u32, BTreeMap<Key, Count>> {
         self.cpus.iter_mut().map(|(cpu, state)| (*cpu, state.read())).collect()
     }
@@ -101,7 +101,7 @@ enum What {
 #[derive(Default)]
 struct Place {
     count: Count,
-    /// What a device was called first: a line that devices share is called as the first of them.
+    /// The first name of a device: a line that devices share is named after the first of them.
     name: Option<Symbol>,
 }
 
@@ -112,10 +112,10 @@ struct Table {
     by_what: HashMap<What, usize>,
 }
 
-/// How many places a CPU's table has, beside those of [`Key::Unnamed`].
+/// The number of places in a CPU's table, in addition to those of [`Key::Unnamed`].
 const MOST: usize = 1 << 14;
 
-/// A name as in the kernel's table, which has room for so many bytes.
+/// The longest name that the kernel's table has room for, in bytes.
 const NAME: usize = dyntick_bpf::layout::NAME - 1;
 
 impl Table {
@@ -180,7 +180,7 @@ struct Turn {
     thread: u32,
     comm: Symbol,
     since: Since,
-    /// What was read of it while it lasted, ns.
+    /// The part of it that was read while it lasted, ns.
     read_ns: u64,
 }
 
@@ -192,7 +192,7 @@ struct Since {
     stolen: u64,
 }
 
-/// The tick's timer expired. Only what comes next tells whether the tick was stopped: the timer of one that
+/// The tick's timer expired. Only the next event shows whether the tick was stopped: the timer of one that
 /// runs is started again as soon as its function returns, by what called it, with interrupts off. The
 /// function returns HRTIMER_NORESTART while the tick is stopped (`tick_nohz_handler` in
 /// `kernel/time/tick-sched.c` and `__run_hrtimer` in `kernel/time/hrtimer.c`, 6.1 to 6.18).
@@ -215,7 +215,7 @@ struct Cpu {
     interrupt: Option<Open>,
     device: Option<Open>,
     call: Option<Open>,
-    /// Those of an interrupt may expire while one of a softirq does.
+    /// The hrtimers that are expiring: one of an interrupt may expire while one of a softirq does.
     hrtimer: [Option<Open>; 2],
     tick: Option<Tick>,
     timer: Option<Open>,
@@ -435,7 +435,7 @@ impl Cpu {
         }
     }
 
-    /// Of a tick that was seen but not what came next, it is not known whether the tick was stopped: most
+    /// Counts a tick as not stopped if the event after it is missing: it is not known whether it was stopped, and most
     /// are not.
     fn gap(&mut self) {
         self.count_tick(false);

@@ -32,10 +32,10 @@ const UNUSED_KIB: u32 = 4;
 /// The buffer of a CPU for forks, KiB: two thousand between two looks.
 const FORKS_KIB: u32 = 64;
 
-/// Pages of so many bytes are taken out of a buffer at once.
+/// The size of the pages that are taken out of a buffer at once, in bytes.
 const AT_ONCE: usize = 64 << 10;
 
-/// Tells after each tick whether its timer was started again; see [`Tally`].
+/// Shows after each tick whether its timer was started again; see [`Tally`].
 const STARTED: &str = "timer:hrtimer_start";
 const FORK: &str = "sched:sched_process_fork";
 const NMI: &str = "nmi:nmi_handler";
@@ -59,7 +59,7 @@ impl Traced {
         Self::start_with(wanted, share.clamp(LEAST_KIB, BUFFER_KIB))
     }
 
-    /// Records what is wanted. A thread, which runs where this one may, empties the buffers, each of so many
+    /// Records the wanted events. A thread, which runs where this one may, empties the buffers, each of `buffer_kib`
     /// KiB. Events that this kernel lacks are left out and reported by [`Traced::missing`].
     pub fn start_with(wanted: &Wanted, buffer_kib: u32) -> Result<Self, LiveError> {
         if wanted.cpus.is_empty() {
@@ -83,7 +83,7 @@ impl Traced {
         Ok(Self { asks: Some(asks), thread: Some(thread), names: Names::default(), missing })
     }
 
-    /// Begins anew: what was counted before is not told, and no longest is known. Enabling an event rewrites code
+    /// Begins anew: earlier counts are not reported, and no longest is known. Enabling an event rewrites code
     /// of the kernel, which interrupts every CPU; that is forgotten so.
     pub fn forget(&mut self) -> Result<(), LiveError> {
         self.ask(|state| {
@@ -154,7 +154,7 @@ fn ended() -> LiveError {
     LiveError::Thread(std::io::Error::other("the thread that reads the trace has ended"))
 }
 
-/// Empties the buffers, and does what it is asked, until nobody can ask any more.
+/// Empties the buffers and serves requests, until no more can come.
 fn serve(mut state: State, asked: &Receiver<Ask>) {
     loop {
         match asked.recv_timeout(DRAIN) {
@@ -263,14 +263,14 @@ impl State {
         cpus.into_iter().filter(|cpu| running.is_busy(*cpu)).for_each(|cpu| self.tally.busy(cpu));
     }
 
-    /// Where nobody waits for what goes wrong, the next who asks is told.
+    /// Empties the buffers. No request waits for the result, so an error is kept for the next one.
     fn drain_or_fail(&mut self) {
         if self.failed.is_none() {
             self.failed = self.drain(None).err();
         }
     }
 
-    /// What was counted since this was called before, with functions as they stand in the events.
+    /// The counts since the previous call, with functions as the events name them.
     fn read(&mut self) -> Result<Snapshot, LiveError> {
         // Before the events are read: a turn that is not over after them lasts longer than this.
         let ns = now_ns();
@@ -283,7 +283,7 @@ impl State {
         Ok(Snapshot::new(ns, ns - before, counted, lost.since(&lost_before)))
     }
 
-    /// Does something with the threads that are told from others, as they are now.
+    /// Does something with the threads that are distinguished from others, as they are now.
     fn with_forks<T: Default>(&mut self, with: impl FnOnce(&mut Lineage) -> T) -> Result<T, LiveError> {
         let Some(forks) = &mut self.forks else { return Ok(T::default()) };
         forks.drain()?;
@@ -374,7 +374,7 @@ impl Recorded {
     }
 }
 
-/// Who starts whom, on all CPUs: these are few events.
+/// The forks of threads, on all CPUs: these are few events.
 struct Forks {
     recorded: Recorded,
     lineage: Lineage,

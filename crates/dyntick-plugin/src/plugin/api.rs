@@ -90,7 +90,7 @@ unsafe extern "C" {
     pub fn qemu_plugin_scoreboard_find(score: *mut Scoreboard, cpu: c_uint) -> *mut c_void;
     pub fn qemu_plugin_get_registers() -> *mut Array<RegisterDescriptor>;
     // Its result was the length at first and is only success or failure in later versions, so it
-    // is not looked at: the array tells.
+    // is not looked at: the array has the length.
     pub fn qemu_plugin_read_register(register: *mut Register, to: *mut Array<u8>) -> c_int;
     pub fn qemu_plugin_read_memory_vaddr(address: u64, to: *mut Array<u8>, length: usize) -> bool;
     pub fn g_byte_array_new() -> *mut Array<u8>;

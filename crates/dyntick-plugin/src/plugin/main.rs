@@ -135,7 +135,7 @@ struct Place {
     word: u8,
 }
 
-// In virtual time QEMU 10.0 tells a callback the CPU that translated the block, which is not always
+// In virtual time QEMU 10.0 passes a callback the CPU that translated the block, which is not always
 // the one that executes it. Translated code keeps the executing CPU's state in RBP, in all versions
 // (`tcg/i386: TCG_AREG0`); its address names the CPU. The recorder checks that it does.
 global_asm!(

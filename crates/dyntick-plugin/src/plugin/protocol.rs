@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a program in the guest speaks to the plugin: through no-operations that mean something to
+//! The protocol between a program in the guest and the plugin: no-operations that mean something to
 //! the plugin alone, `nopl DISPLACEMENT(%rax)`, with an argument in RAX.
 //!
 //! On real hardware, and under a QEMU without the plugin, they do nothing.

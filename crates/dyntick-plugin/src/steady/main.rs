@@ -138,7 +138,7 @@ pub unsafe extern "C" fn pthread_cond_wait(condition: Condition, mutex: *mut c_v
     }
 }
 
-/// Who wakes the CPUs' thread ends its idleness: from here on the main thread stays out of its way,
+/// Ends the idleness of the CPUs' thread if this wakes it: from here on the main thread stays out of its way,
 /// whenever the host lets that thread run.
 fn wakes(condition: Condition) {
     if AWAITED.load(SeqCst) == condition {

@@ -20,8 +20,8 @@ pub enum Record {
     Cpu(u64),
     /// Recording begins.
     On,
-    /// Recording ends; so many instructions were recorded since the stream began, as the reader has
-    /// counted too.
+    /// Recording ends; the number of instructions that were recorded since the stream began, as the reader
+    /// has counted too.
     Off(u64),
     /// The guest marked this place.
     Mark(u64),
@@ -63,8 +63,8 @@ pub enum Error {
     Read(std::io::ErrorKind),
 }
 
-/// More instructions than any recording has: a century of a CPU. Sums of what a stream tells stay below
-/// what a number holds.
+/// More instructions than any recording has: a century of a CPU. Sums of the numbers in a stream stay below
+/// the largest number.
 const MOST_INSTRUCTIONS: u64 = 1 << 62;
 /// CPU numbers end before this (`NR_CPUS` on x86 is at most 8192).
 const MOST_CPUS: u64 = 8192;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often chance is taken for something.
+//! The rate at which chance is taken for a change.
 
 use crate::shapes::{SHAPES, Shape};
 use crate::{RUNS, experiments, seed, seldom, share};

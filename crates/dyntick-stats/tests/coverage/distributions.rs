@@ -10,7 +10,7 @@ use dyntick_stats::{Better, Grouped, Histogram, Metric, MetricName, Point, Sampl
 use rand_xoshiro::Xoshiro256PlusPlus;
 use special::Error;
 
-/// Latencies around 8 us, skewed, truncated to whole us as cyclictest does.
+/// Latencies around 8 us, skewed, truncated to integer us as cyclictest does.
 const DEVIATION: f64 = 0.5;
 
 fn latencies(random: &mut Xoshiro256PlusPlus, samples: usize, times: f64) -> Samples {
@@ -18,7 +18,7 @@ fn latencies(random: &mut Xoshiro256PlusPlus, samples: usize, times: f64) -> Sam
     Samples::from((0..samples).map(|_| (latency(random), 1)).collect::<Histogram>())
 }
 
-/// Their true distribution, as counts of a number of samples that nobody can draw.
+/// Their true distribution, as counts of more samples than can be drawn.
 fn truth(times: f64) -> Samples {
     let below = |us: u64| {
         (-((us as f64 / (8.0 * times)).ln() / DEVIATION) / std::f64::consts::SQRT_2).compl_error() / 2.0

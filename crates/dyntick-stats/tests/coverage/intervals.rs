@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether intervals cover the truth as often as they state.
+//! The coverage of intervals: they contain the truth as often as they state.
 
 use crate::shapes::{SHAPES, Shape};
 use crate::{RUNS, as_stated, seed, share};
@@ -50,7 +50,7 @@ fn of_the_shift() {
     }
 }
 
-/// How often a value is larger than another in truth, from a million pairs.
+/// The true share of pairs in which a value is larger than the other, from a million pairs.
 fn superior(shape: Shape, higher: f64) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(99);
     let pairs = 1_000_000;
@@ -89,7 +89,7 @@ fn of_superiority() {
     }
 }
 
-/// Why the median's interval is not the bootstrap's: the percentile interval, of 400 samples drawn again.
+/// The bootstrap's percentile interval, of 400 samples drawn again, covers too little: the median's is another one.
 #[test]
 fn the_bootstrap_covers_too_little() {
     for (shape, runs) in [
@@ -143,7 +143,7 @@ fn interpolated_ranks_cover_too_little_of_two_modes() {
     assert!((one - 0.95).abs() < crate::point() && two < 0.90 + crate::point(), "{one} {two}");
 }
 
-/// What the shift's interval covers where one side spreads more than the other, which it takes not to be: for the book.
+/// The coverage of the shift's interval if one side spreads more than the other, against its assumption: for the book.
 #[test]
 fn of_the_shift_with_unequal_spreads() {
     for (counts, least) in [((5, 5), 0.92), ((10, 10), 0.92), ((30, 30), 0.92), ((30, 10), 0.82)] {

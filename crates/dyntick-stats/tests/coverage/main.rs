@@ -23,7 +23,7 @@ fn point() -> f64 {
     0.01 * (10_000.0 / experiments() as f64).sqrt()
 }
 
-/// How many runs the experiments have.
+/// The numbers of runs that the experiments have.
 const RUNS: [usize; 3] = [5, 10, 30];
 
 /// Seeds that differ by what is asked, by shape and by number of runs: methods by rank would give the same

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How simulated runs are distributed.
+//! The distributions of simulated runs.
 
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,7 +15,7 @@ pub enum Shape {
     Bimodal,
     /// The same with as many in both modes: hardly a run is near the median.
     Halves,
-    /// Normal of deviation 2, rounded to whole numbers.
+    /// Normal of deviation 2, rounded to integers.
     Ties,
 }
 
@@ -43,7 +43,7 @@ impl Shape {
         }
     }
 
-    /// So many runs, all higher by something.
+    /// Draws `count` runs, all higher by `higher`.
     pub fn runs(self, random: &mut Xoshiro256PlusPlus, count: usize, higher: f64) -> Vec<f64> {
         (0..count).map(|_| self.draw(random) + higher).collect()
     }
@@ -59,7 +59,7 @@ impl Shape {
         }
     }
 
-    /// A shift that is visible beside the spread, whole so that ties stay ties.
+    /// A shift that is visible next to the spread, an integer so that ties stay ties.
     pub fn shift(self) -> f64 {
         match self {
             Self::Normal | Self::Skewed => 1.0,

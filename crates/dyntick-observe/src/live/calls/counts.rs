@@ -23,8 +23,8 @@ pub struct FunctionCalls {
 /// The calls on one CPU, or on several together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallCount {
-    /// How many ended here, and took so long (ns, from the function's begin to its end, with interrupts and sleep
-    /// within), by octaves: those from 2 to the power of the place to below twice that.
+    /// The calls that ended here, by octaves of their duration in ns: those from 2 to the power of the place to below
+    /// twice that. A duration is from the function's begin to its end, with interrupts and sleep within.
     pub octaves: [u64; OCTAVES],
     /// The total duration, ns.
     pub ns: u64,
@@ -36,8 +36,8 @@ pub struct CallCount {
     pub began: u64,
     /// The number of calls that began here without a place there; they are not timed.
     pub no_room: u64,
-    /// How many ended here whose begin was not seen: it came before the programs, on a CPU that is not measured,
-    /// was missed, or found no room.
+    /// The number of calls that ended here without a known begin: it came before the programs, on a CPU that is not
+    /// measured, was missed, or found no room.
     pub unpaired: u64,
 }
 

@@ -18,9 +18,9 @@ use probed::Probed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The kernel frees trampolines that were replaced when nobody can be in them any more (`call_rcu_tasks`): it
-/// waits a quarter of a second for more of them, and then for a grace period. Timers, softirqs and kernel threads
-/// do that on any CPU, also on those that are measured, so it is waited for.
+/// The time in which the kernel frees replaced trampolines, once no task can be in them any more (`call_rcu_tasks`).
+/// It waits a quarter of a second for more of them, and then for a grace period. Timers, softirqs and kernel threads
+/// do that on any CPU, including those that are measured, so it is waited for.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// Programs at the begin and end of functions. They are gone from the kernel when this is dropped, or the
@@ -60,7 +60,7 @@ impl Calls {
         self.probed.iter_mut().for_each(Probed::forget);
     }
 
-    /// What was counted so far, in the order in which the functions were named. While the CPUs run on, counts
+    /// The counts so far, in the order in which the functions were named. While the CPUs run on, counts
     /// may be one call apart from each other.
     pub fn read(&self) -> Vec<FunctionCalls> {
         self.probed.iter().map(Probed::read).collect()

@@ -74,8 +74,8 @@ fn function(line: &str) -> Option<&str> {
     words.next().filter(|_| matches!(kind, "t" | "T" | "w" | "W"))
 }
 
-/// Those of these names that are like this one, the nearest first: what the compiler made of it
-/// (`name.isra.0`), then by how many letters differ, at most a quarter.
+/// The names that are similar to this one, the nearest first: those that the compiler made of it
+/// (`name.isra.0`), then by the number of different letters, at most a quarter.
 fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let most = (name.len() / 4).max(1);
     let distance = |other: &str| match other.strip_prefix(name) {

@@ -8,7 +8,7 @@ use memmap2::MmapOptions;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Where the programs may put a program's slot in these tests: few places, so that they are given on often.
+/// The number of places for the programs' slots in these tests: few, so that they are given on often.
 const PLACES: usize = 3;
 
 fn rows() -> Rows {
@@ -36,7 +36,7 @@ impl Programs<'_> {
     fn change(&self, place: usize, change: impl FnOnce(&mut Slot)) {
         let mut slot = self.rows.copy(0, place);
         change(&mut slot);
-        // SAFETY: within the mapping, and nobody else is there.
+        // SAFETY: within the mapping, and nothing else accesses it.
         unsafe { self.rows.slot(0, place).write(slot) };
     }
 

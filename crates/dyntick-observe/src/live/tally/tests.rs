@@ -399,8 +399,8 @@ fn after_a_gap_nothing_is_known_to_have_run_before() {
     assert!(!read_at(&mut tally, 2200).contains_key(&task("task-500")));
 }
 
-/// Where the first switch says that a CPU was idle before, it was so since counting began; of another task that is
-/// not known, unless the CPU is known to have been busy.
+/// A CPU that was idle before its first switch was so since counting began. For another task this is not known,
+/// unless the CPU is known to have been busy.
 #[test]
 fn idle_before_the_first_switch() {
     let first = |prev| {
@@ -550,7 +550,7 @@ proptest! {
         prop_assert_eq!(all(&mut merged), all(&mut one_by_one));
     }
 
-    /// Wherever it is read in between, the parts are the whole.
+    /// The parts add up to the total, at any place where it is read in between.
     #[test]
     fn parts_are_the_whole(events in any_events(), at in any::<prop::sample::Index>()) {
         let (first, second) = events.split_at(at.index(events.len() + 1));
@@ -576,7 +576,7 @@ proptest! {
         }
     }
 
-    /// From one switch to another each ns belongs to one whole: the turn, or what interrupted it innermost.
+    /// Each ns from one switch to another is counted once: for the time slice, or for the innermost interruption.
     #[test]
     fn each_ns_is_counted_once(turns in prop::collection::vec(prop::collection::vec(nested(4), 0..4), 1..5)) {
         let (mut tally, mut ts) = (tally(), 5000);

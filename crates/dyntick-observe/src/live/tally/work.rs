@@ -11,13 +11,13 @@ pub(super) struct Work {
     /// Since its kworker was switched to, or what of it was read since.
     open: Open,
     worker: u32,
-    /// How long it ran before that, ns.
+    /// The time that it ran before that, ns.
     ran_ns: u64,
 }
 
 impl Cpu {
-    /// Where the turn of its kworker is not known it is counted without its time, which would be more than the
-    /// kworker's.
+    /// Begins a work item. It is counted without its time if the time slice of its kworker is not known: that time
+    /// would be more than the kworker's.
     pub(super) fn work_begins(&mut self, event: &Event, work: u64, function: &Symbol, with_switches: bool) {
         let worker = event.pid as u32;
         let key = Key::Work { function: function.clone() };
