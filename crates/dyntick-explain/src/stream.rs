@@ -52,7 +52,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Creates a survey of events of these CPUs. `starts_recorded` is true if any of them
-    /// [shows it](Foreknown::tells_starts).
+    /// shows it ([`Foreknown::tells_starts`]).
     pub fn new(context: &'a Context, cpus: &CpuList, starts_recorded: bool) -> Self {
         let log = Log::forgetful(context, Map::default());
         let observer = Observer::new(cpus.iter(), starts_recorded, log, context);

@@ -6,7 +6,7 @@ use dyntick_formats::{MAX_METRICS, metrics};
 use dyntick_model::Clock;
 use dyntick_stats::{MetricName, Values};
 
-/// Reads the output of an unknown tool, and once more with its first line as a path and as a pattern for the rest of it.
+/// Reads the output of an unknown tool, then its first line as a path and as a pattern for the rest of it.
 pub fn other_tools(bytes: &[u8]) {
     if let Ok(output) = metrics(bytes, Clock::Wall) {
         assert!(!output.metrics.is_empty() && output.metrics.len() <= MAX_METRICS);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The English of comments and pages: words that docs/src/glossary.md refuses, and openings that CONTRIBUTING.md refuses.
+//! The English of comments and pages: words that docs/src/glossary.md refuses, and openings that CONTRIBUTING.md
+//! refuses.
 
 use super::{files, root};
 use std::collections::BTreeSet;
@@ -9,8 +10,8 @@ use std::path::Path;
 const OPENINGS: [&str; 11] =
     ["What", "Who", "Whose", "How", "Of", "Where", "Whether", "Which", "Those", "So", "Why"];
 
-/// The third column of the glossary's first table, if a word there is refused everywhere. Others are refused in one sense
-/// only, which no test can tell.
+/// The words of the glossary's third column that are refused everywhere. Others are refused in one sense only, which
+/// no test can see.
 fn refused() -> BTreeSet<String> {
     let glossary = std::fs::read_to_string(root().join("docs/src/glossary.md")).unwrap();
     let table = glossary.split("\n## ").next().unwrap();
