@@ -38,7 +38,7 @@ fn examples(page: &str) -> Vec<Example> {
         .collect()
 }
 
-/// What the command prints, without its steps.
+/// The output of the command, without its steps.
 fn printed(command: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(binary(), folder.path().join("dyntick")).unwrap();

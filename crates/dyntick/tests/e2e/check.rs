@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// What `dyntick check` says of a bundle or folder.
+/// The output of `dyntick check` for a bundle or folder.
 fn check(from: &Path, arguments: &[&str]) -> Output {
     dyntick().arg("check").arg("--from").arg(from).args(arguments).output().unwrap()
 }

@@ -10,7 +10,7 @@ fn compare(folder: &Path, arguments: &[&str]) -> Output {
     dyntick().arg("compare").args(arguments).current_dir(folder).output().unwrap()
 }
 
-/// What hackbench prints of ten runs, each in a file.
+/// Writes the output of ten hackbench runs, each to its own file.
 fn hackbench(folder: &Path, seconds: impl Fn(u32) -> f64) {
     std::fs::create_dir(folder).unwrap();
     for run in 0..10 {
@@ -18,7 +18,7 @@ fn hackbench(folder: &Path, seconds: impl Fn(u32) -> f64) {
     }
 }
 
-/// A histogram as cyclictest prints it, with so many samples of each value from `first` us on.
+/// Writes a histogram as cyclictest prints it, with these counts for the values from `first` µs on.
 fn cyclictest(file: &Path, first: u64, counts: &[u64]) {
     let mut text = "# Histogram\n".to_owned();
     for (us, count) in (first..).zip(counts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What shells and man(1) are told of the command line.
+//! The command line as shells and man(1) see it.
 
 use crate::harness::dyntick;
 use std::process::Command;

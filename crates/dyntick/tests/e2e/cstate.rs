@@ -98,7 +98,7 @@ impl Study {
     }
 }
 
-/// What a guest left.
+/// The files that a guest left.
 struct Guest {
     folder: PathBuf,
 }
@@ -109,7 +109,7 @@ impl Guest {
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// How much a counter of a file of counters grew in the window.
+    /// The increase of a counter in a file of counters during the window.
     fn grown(&self, file: &str, name: &str) -> i64 {
         let count = |moment: &str| {
             let text = text(&self.raw(&format!("file.{file}.{moment}")));
@@ -119,7 +119,7 @@ impl Guest {
         count("after") - count("before")
     }
 
-    /// The sleeps of CPU 1 that the trace has whole.
+    /// The sleeps of CPU 1 that are complete in the trace.
     fn sleeps(&self, events: &[Event]) -> Vec<Record> {
         let all = records::read(&self.raw("file.cpu1.after"));
         let first = events.first().unwrap().ts;
@@ -180,7 +180,7 @@ const FREE: u8 = 1;
 const C1: u8 = 2;
 const C6: u8 = 3;
 const LOCAL_TIMER: u8 = 0xec;
-/// What remote wake-ups come by, since they are queued for the woken CPU.
+/// The vector of remote wake-ups, since they are queued for the woken CPU.
 const CALL_FUNCTION_SINGLE: u8 = 0xfb;
 
 /// The least that a wake-up of each kind took from `ready` to the kernel's own event, and how many
@@ -251,10 +251,10 @@ fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
     }
 }
 
-/// What the emulator takes to notice the end of a wait, ns: it depends on where the counts of the timer fall.
+/// The time that the emulator needs to notice the end of a wait, ns. It depends on when the timer counts.
 const NOTICED: u64 = 32;
 
-/// Whether a wait took its time, never less.
+/// True if a wait took its time, and not less.
 fn lasted(ns: u64, wanted: u64) -> bool {
     (wanted..wanted + NOTICED).contains(&ns)
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the live verbs say of wrong input: one line that names what is wrong once, and how to mend it.
+//! The errors of the live verbs for wrong input: one line that names the fault once, and the fix.
 
 use crate::harness::dyntick;
 
-/// What dyntick says on standard error, with the status of a wrong input.
+/// The output of dyntick on standard error. The exit status must be that of a wrong input.
 fn told(arguments: &[&str]) -> String {
     let output = dyntick().args(arguments).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

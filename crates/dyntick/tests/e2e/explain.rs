@@ -6,9 +6,9 @@
 use crate::harness::dyntick;
 use serde_json::Value;
 
-/// What disturbs once or twice a second only: a single tick that lasted long, as one does in virtual time
-/// when another CPU has its turn meanwhile, or the ticks of a fair server, which comes once a second as well,
-/// may stand before it.
+/// The disturbances that come only once or twice a second. Their cause may come after a single long tick: in virtual
+/// time one lasts through the time slice of another CPU. It may also come after the ticks of a fair server, which runs
+/// once a second as well.
 const SELDOM: [&str; 3] = ["machine-check", "vmstat", "watchdog"];
 
 /// Disturbs CPU 1 of a guest, and wants each disturbance's foremost cause to begin with one of the given
@@ -47,7 +47,8 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Who disturbs is the command that is recorded here, so that its tasks are the command's own (`explain_command.rs`).
+/// Maps the causes of the command's own tasks to those of other tasks. The recorded command disturbs the CPU here, so
+/// its tasks are its own (`explain_command.rs`).
 fn as_if_foreign(cause: &str) -> String {
     let foreign = [
         ("command-task:", "other-task:"),
@@ -67,7 +68,7 @@ fn found(line: &str) -> Option<Value> {
 
 const ADAPTIVE: &str = "nohz_full=1 isolcpus=domain,1";
 
-/// What can be known on any kernel from 6.1 on.
+/// The disturbances whose causes can be known on any kernel from 6.1 on.
 const EVERYWHERE: &[(&str, &[&str])] = &[
     ("second-task", &["other-task:victim", "dependency-sched"]),
     ("woken-task", &["wakeup:woken", "other-task:woken", "dependency-sched"]),
@@ -88,7 +89,7 @@ const EVERYWHERE: &[(&str, &[&str])] = &[
     ("device", &["device:ttyS0"]),
     ("writeback", &["workqueue:wb_workfn"]),
     ("equal-task", &["other-task:victim", "dependency-sched"]),
-    // Each change of the state is told to who watches cgroup.events, by a timer and by work.
+    // Watchers of cgroup.events are notified of each change of the state, by a timer and by work.
     (
         "freezer",
         &[
@@ -166,7 +167,7 @@ fn memory_statistics_that_are_folded_each_second() {
     names_first("debian:6.1", "nohz_full=1", &[], &[("vmstat", &["workqueue:vmstat_update"])]);
 }
 
-/// The rate that the kernel is told is wrong, so that it finds its clock to be unstable after some seconds.
+/// The TSC rate on the command line is wrong, so that the kernel finds its clock unstable after some seconds.
 #[test]
 fn a_clock_that_turns_unstable_keeps_the_tick_and_one_that_is_distrusted_from_boot_does_not() {
     let expected: &[(&str, &[&str])] = &[("unstable-clock", &["dependency-clock-unstable"])];

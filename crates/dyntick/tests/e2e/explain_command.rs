@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `dyntick explain` says of the command that was recorded, in a guest: what it does itself is nobody's
-//! interruption. `DYNTICK` names the binary under test.
+//! The report of `dyntick explain` about the recorded command, in a guest: its own work interrupts no other process.
+//! `DYNTICK` names the binary under test.
 
 use crate::harness::documents;
 use serde_json::Value;
@@ -57,7 +57,7 @@ fn assert_own_work_is_own(kernel: &str) {
             "beside" => assert_eq!(foreign, ["other-task:foreign"]),
             _ => {
                 assert!(foreign.is_empty() && !causes(cpu, "command-tick").is_empty(), "{name}: {cpu:#}");
-                // Beside a task that has just ended, or that ran before it was recorded, nobody else may be seen.
+                // No second task may be visible if the first has just ended, or ran before the recording began.
                 let unseen = causes(cpu, "dependency-sched");
                 assert!(unseen.iter().all(|cause| cause["count"].as_u64() < Some(6)), "{name}: {cpu:#}");
             }
@@ -70,7 +70,8 @@ fn assert_own_work_is_own(kernel: &str) {
     assert!(moved.starts_with("taskset -pc 0 "), "{moved}");
 }
 
-/// Where it starts a child closes its copies of this program's files, on the CPU that is recorded.
+/// Asserts that dyntick itself caused no irq_work. A new child closes its copies of dyntick's files on the recorded
+/// CPU.
 fn assert_nothing_of_dyntick(kernel: &str, begin: &Value) {
     let by_files = causes(begin, "irq-work");
     assert!(by_files.is_empty(), "{kernel}: {by_files:?}");

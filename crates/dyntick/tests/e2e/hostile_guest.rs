@@ -115,7 +115,7 @@ fn qemu_holds_no_terminal_and_no_stream_of_dyntick() {
     assert!(error.starts_with("pipe:"), "{error}");
 }
 
-/// Where the three streams of the QEMU that writes its console there lead, once it runs.
+/// The targets of the three standard streams of the QEMU that writes its console to `out`; `None` until it runs.
 fn streams_of_qemu(out: &Path) -> Option<[String; 3]> {
     std::fs::read_dir("/proc").ok()?.flatten().find_map(|process| {
         let command = std::fs::read(process.path().join("cmdline")).ok()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `--json` prints has the name, the version and the keys that the book gives it, and is as its schema says.
+//! The documents of `--json` have the names, versions and keys that the book gives them, and match their schemas.
 //! Verbs that need a guest or root are validated by the tests that run them.
 
 use crate::harness::{self, binary, schema::assert_valid};
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 const PAGE: &str = include_str!("../../../../docs/src/json.md");
 
-/// Of a row of the book's table: format, version, and all keys.
+/// The rows of the book's table: format, version, and all keys.
 fn rows() -> Vec<(&'static str, u64, BTreeSet<&'static str>)> {
     let cells = |line: &'static str| line.split('|').map(str::trim).collect::<Vec<_>>();
     let rows = PAGE.lines().filter(|line| line.contains("| [`dyntick-")).map(cells);
@@ -135,7 +135,7 @@ fn examples_of_the_book_run() {
     }
 }
 
-/// What root and a machine of its own are needed for.
+/// The commands that need root and their own machine.
 const IN_A_GUEST: &str = "
     busybox --install -s /bin
     dyntick stat --json --over 1 --calls hrtimer_interrupt -o /dyntick-stat -- sleep 0.2

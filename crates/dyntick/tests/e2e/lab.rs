@@ -178,7 +178,7 @@ check = [{ case = 'busy', figure = 'ticks_share_of_hz', is = '> 0' }]
         for cpu in 0..std::thread::available_parallelism().unwrap().get() {
             let end = &end;
             scope.spawn(move || {
-                // Whoever may not go before all others takes a turn among them.
+                // A thread that may not preempt all others takes its time slices among them.
                 while !hog(cpu, end) && !end.load(Relaxed) {}
             });
         }
@@ -378,7 +378,7 @@ fn a_killed_study_repeats_only_what_was_not_whole() {
     let first = study.command(&[]).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     let whole = |path: &PathBuf| !path.file_name().unwrap().to_string_lossy().starts_with('.');
-    // Kill it as soon as its first run is whole and the second has begun.
+    // Kill it as soon as its first run is complete and the second has begun.
     while !study.runs().iter().any(whole) || study.runs().len() < 2 {
         assert!(begin.elapsed() < Duration::from_secs(300), "no run became whole");
         std::thread::sleep(Duration::from_millis(20));
@@ -410,8 +410,8 @@ fn refused(arguments: &[&str], words: &[&str]) {
     }
 }
 
-/// What is irrelevant changes the image and when the work begins, each time the same, and stands beside the
-/// case's own run.
+/// A perturbation changes the image and the start of the work, the same each time. Perturbed runs come in addition to
+/// the case's own run.
 #[test]
 fn perturbed_runs_differ_and_repeat_to_the_bit() {
     let study = Study::new(

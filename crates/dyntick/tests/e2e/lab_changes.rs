@@ -68,7 +68,7 @@ fn a_failing_run_replaces_no_earlier_report() {
     assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "of a complete run", "some cases are not all");
 }
 
-/// Whatever was not found is found before anything boots, and told once.
+/// Everything that a study lacks is found before anything boots, and is reported once.
 #[test]
 fn what_a_study_lacks_is_told_before_it_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -153,7 +153,7 @@ fn a_run_that_cannot_be_read_says_why() {
     assert!(!output.status.success() && told.contains(why), "{told}");
 }
 
-/// What is shown as it stands has the length that it has on any machine.
+/// A text that is shown unchanged is at most as long as it can be on a real machine.
 #[test]
 fn a_processor_with_a_long_name_is_refused() {
     let folder = study(1, &timer_interrupts(10));

@@ -48,7 +48,7 @@ fn masked(line: &str, width: bool) -> String {
     masked
 }
 
-/// What cyclictest prints, if this user may run it.
+/// The output of cyclictest, if this user may run it.
 fn original(words: &[&str]) -> Option<Output> {
     let output =
         Command::new("cyclictest").args(words).output().expect("cyclictest is installed by scripts/setup");

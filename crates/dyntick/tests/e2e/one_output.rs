@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What reaches a terminal goes through one file, which cleans it and survives that it cannot be written.
-//! So no other source of the host's side prints.
+//! All output to a terminal goes through one file, which cleans it and survives write errors. No other source of the
+//! host's side prints.
 
 use std::path::{Path, PathBuf};
 
-/// Who may print, and why.
+/// The sources that may print, each with the reason.
 const MAY: [(&str, &str); 7] = [
     ("dyntick/src/output.rs", "is the one place"),
     ("dyntick-system/src/output.rs", "writes files that users name, standard output among them"),
@@ -26,7 +26,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // Tests print why they are skipped; nobody runs them on a terminal of theirs.
+        // Tests print why they are skipped, but no user runs them on a terminal.
         if path.is_dir() && name != "tests" && name != "target" {
             sources(&path, found);
         } else if name.ends_with(".rs") && name != "tests.rs" {
@@ -45,7 +45,7 @@ fn printing(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Whether what follows this line is the module of tests, and not one item of the file.
+/// True if this line is followed by the module of tests, and not by a single item.
 fn ends_with_tests(text: &str, line: &str) -> bool {
     let at = line.as_ptr() as usize - text.as_ptr() as usize;
     text[at + line.len()..].trim_start().starts_with("mod tests")

@@ -14,7 +14,7 @@ fn record(file: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// Whether this machine can be recorded at all.
+/// True if this machine can be recorded at all.
 fn can_record() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let output = record(&folder.path().join("x.dt"), &[]).output().unwrap();

@@ -13,14 +13,14 @@ fn works(arguments: &[&str]) {
     assert!(status.success(), "dyntick {arguments:?}: {status}");
 }
 
-/// What was counted of the same work. The window of the trace events lies between those of the others.
+/// The counts of the same work. The window of the trace events lies between those of the others.
 struct Seen {
     inner: Snapshot,
     traced: Snapshot,
     outer: Snapshot,
 }
 
-/// Counts by both while some work is done; the trace buffer as large as is sensible, or of so many KiB.
+/// Counts with both sources while some work is done. The trace buffer has `buffer_kib` KiB, or a sensible size.
 fn watch(wanted: &Wanted, buffer_kib: Option<u32>, work: impl FnOnce()) -> Result<Seen, String> {
     let text = |error: &dyn std::error::Error| error.to_string();
     let mut bpf = Source::start(wanted, Choice::Bpf).map_err(|error| text(&error))?;
@@ -72,13 +72,13 @@ fn assert_same_counts(seen: &Seen) -> BTreeSet<Key> {
     keys
 }
 
-/// How much longer one of something may last by the one than by the other, ns of virtual time. Each takes the
-/// time at its own moment of an event, so the one's work at the begin lies within and the other's at the end.
-/// A turn of another virtual CPU, some 10 000 ns, may come between these moments, but seldom: not one key of
-/// eight may be farther apart.
+/// The most by which the durations of one event may differ between the sources, ns of virtual time. Each source takes
+/// the time at its own moment of an event. Thus the duration includes one source's work at the start, and the other's
+/// at the end. The time slice of another virtual CPU, some 10 000 ns, may come between these moments, but seldom: fewer
+/// than one key of eight may be farther apart.
 const APART_NS: u64 = 200;
 
-/// Whether this may be interrupted, so that it lasts longer by what its interrupts are shorter.
+/// True if this may be interrupted. It then lasts longer by the time by which its interrupts are shorter.
 fn may_be_interrupted(key: &Key) -> bool {
     let vector =
         matches!(key, Key::Interrupt { .. } | Key::Called { .. } | Key::Tick { .. } | Key::EmptyTimer);
@@ -95,7 +95,7 @@ fn assert_same_durations(seen: &Seen, keys: &BTreeSet<Key>) {
     let (mut compared, mut apart) = (0, Vec::new());
     for key in keys {
         let (Some(by_bpf), Some(by_trace)) = (inner.get(key), traced.get(key)) else { continue };
-        // Where the windows differ by an event its duration tells nothing.
+        // The duration says nothing if the windows differ by an event.
         if outer.get(key) != Some(by_bpf) || by_bpf.ended() != by_trace.ended() || by_bpf.ended() == 0 {
             continue;
         }
@@ -149,7 +149,7 @@ fn on_this_machine() {
     }
 }
 
-/// Of every kind of interruption one that all kernels from 6.1 on can be disturbed by.
+/// The disturbances: one for every kind of interruption, on all kernels from 6.1 on.
 const DISTURBANCES: &[&str] = &[
     "second-task",
     "woken-task",
@@ -168,7 +168,7 @@ const DISTURBANCES: &[&str] = &[
     "backtrace",
 ];
 
-/// What the tests below run in a guest.
+/// The part of the tests below that runs in a guest.
 #[test]
 #[ignore = "disturbs the machine in ways that stay: for guests"]
 fn in_a_guest() {

@@ -14,7 +14,7 @@ fn run(command: &mut Command) -> Output {
     command.output().unwrap()
 }
 
-/// What `stat --json` wrote to a file; none where this machine does not let it count, which is said.
+/// The document that `stat --json` wrote to a file; `None`, with a message, if this machine does not let it count.
 fn counted(arguments: &[&str]) -> Option<(Value, Output)> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stat.json");
@@ -262,7 +262,7 @@ fn assert_counts_are_the_kernels(kernel: &str, json: &Value) {
     assert_eq!(json["lost"], none_lost());
 }
 
-/// Where eBPF cannot be used trace events are counted, and it is said.
+/// Asserts that trace events are counted if eBPF is not available, and that this is reported.
 fn counts_without_btf(kernel: &str) {
     const SCRIPT: &str = "
 mkdir /tmp/none && mount --bind /tmp/none /sys/kernel/btf || exit
@@ -350,7 +350,7 @@ done
 /// Programs of which many are started and gone at once.
 const STORM: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
 
-/// How often each of them is started: more threads than a CPU has slots.
+/// The number of times that each of them is started: more threads than a CPU has slots.
 const STARTED: u64 = 250;
 
 /// While thousands of tasks come and go, each is counted under its program's name, and all time has a cause.
@@ -389,7 +389,6 @@ done
     }
 }
 
-/// The rows whose occurrences are listed one by one: not sums, and not what is told by another name too.
 /// On 6.12 a read of the throttle of realtime tasks loses the account of deadline bandwidth (`sched_rt_handler`), and
 /// no fair server can be changed from then on.
 #[test]
@@ -436,6 +435,7 @@ tr -d '\\n' < /tmp/o && echo
     assert_eq!(named, NAMES, "{cpu:#}");
 }
 
+/// The rows whose occurrences are listed one by one: no sums, and none that is also listed under another name.
 fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
     let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
     for row in rows(cpu) {
@@ -447,15 +447,15 @@ fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
     by_name
 }
 
-/// How many of these ended that took at least so long, which is where a bucket begins.
+/// The number of these that took at least `ns` until they ended. A bucket begins at `ns`.
 fn ended_from(rows: &[&Value], ns: u64) -> u64 {
     let buckets = rows.iter().flat_map(|row| row["histogram"].as_array().unwrap());
     let long = buckets.filter(|bucket| bucket["below_ns"].as_u64().is_none_or(|below| below > ns));
     long.map(|bucket| bucket["count"].as_u64().unwrap()).sum()
 }
 
-/// What is listed one by one is what the histograms have, but for one that ended between the two readings; and
-/// what the ring had no room for, while nobody emptied it, is counted.
+/// The list of single occurrences matches the histograms, except for one that ended between the two readings.
+/// Occurrences that the ring had no room for, while no process emptied it, are counted.
 #[test]
 fn those_that_took_long_are_told_one_by_one() {
     const SCRIPT: &str = r#"

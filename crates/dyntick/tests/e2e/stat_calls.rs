@@ -32,7 +32,7 @@ fn wrong_names_and_too_many_are_refused() {
     }
 }
 
-/// What a guest in virtual time printed, in which CPU 1 is isolated.
+/// The output of a guest in virtual time, in which CPU 1 is isolated.
 fn guest(kernel: &str, script: &str) -> String {
     let mut command = dyntick();
     command.args(["lab", "shell", "--virtual", "--memory", "1G", "--kernel", kernel]);

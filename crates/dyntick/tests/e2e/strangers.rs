@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// What a build asks of a kernel's Makefile, done by a shell. `ATTACK` stands for the attempts, which
-/// come first in every step; `PRODUCTS` for what is left as the kernel.
+/// The targets that a build needs of a kernel's Makefile, in shell. `ATTACK` is replaced by the attempts, which come
+/// first in every step. `PRODUCTS` is replaced by the commands that leave files as the kernel.
 const MAKEFILE: &str = r#"
 KERNEL := $(O)/arch/x86/boot
 allnoconfig:
@@ -103,7 +103,7 @@ fn told(output: &Output) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// Whether this machine builds kernels behind walls; prints why not.
+/// True if this machine builds kernels behind walls; otherwise prints the reason.
 fn is_able() -> bool {
     let stranger = Stranger::new("true", "true", "6.12.0-able");
     let output = stranger.command(&stranger.archive()).output().unwrap();

@@ -154,7 +154,7 @@ fn short_lived_programs_have_a_row() {
     );
 }
 
-/// What a command line writes to a terminal of its own, and how it ends.
+/// The output of a command line on its own terminal, and its exit status.
 fn in_terminal(command: &str) -> Option<Output> {
     let mut script = Command::new("script");
     script.args(["-qec", command, "/dev/null"]).envs([("TERM", "xterm"), ("SHELL", "/bin/sh")]);

@@ -32,12 +32,12 @@ const SCRIPT: &str = "
     eval dyntick isolate -C 1 --json -o isolate -- $busy 2>/dev/null; print isolate
     echo @";
 
-/// What each verb printed, by name.
+/// The output of each verb, by name.
 fn printed(kernel: &str) -> BTreeMap<String, Value> {
     documents::printed(kernel, "isolcpus=domain,1", SCRIPT)
 }
 
-/// How often something was counted on a CPU.
+/// The number of times that something was counted on a CPU.
 fn counted(cpu: &Value, name: &str) -> u64 {
     let groups = cpu["interruptions"].as_array().unwrap().iter();
     let rows = groups.flat_map(|group| std::iter::once(group).chain(group["parts"].as_array().unwrap()));
@@ -90,7 +90,7 @@ fn assert_works(kernel: &str, printed: &BTreeMap<String, Value>) {
     assert!(isolate["proof"]["trace"].is_object(), "{kernel}: {isolate}");
 }
 
-/// What a verb's document says that this kernel lacks; what the machine lacks is left out.
+/// The features that this kernel lacks, by a verb's document. Features that the machine lacks are left out.
 fn lacks(verb: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let missing = verb["missing"].as_array().into_iter().flatten();

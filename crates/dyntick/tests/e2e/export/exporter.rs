@@ -19,7 +19,7 @@ impl Drop for Server {
     }
 }
 
-/// An exporter of CPU 0, at a port that nobody else has.
+/// An exporter of CPU 0, on a port that no other process has.
 pub struct Exporter {
     server: Server,
     pub address: String,
@@ -87,12 +87,12 @@ pub fn contrib(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib").join(file).canonicalize().unwrap()
 }
 
-/// An address that nobody listens at.
+/// An address that no process listens on.
 pub fn free_address() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
-/// The body of an answer; none where nobody answers, or not with 200.
+/// The body of an answer; `None` if no answer comes, or one without status 200.
 pub fn get(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).ok()?;
     // HTTP/1.0 has no chunks.

@@ -29,8 +29,8 @@ fn names(folder: &tempfile::TempDir) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// What is written is complete or not there. The next dyntick removes the trace instances, and the one name that a
-/// kill between two system calls leaves beside the file.
+/// A written file is complete or absent. The next dyntick removes the trace instances, and the one name that a kill
+/// between two system calls leaves next to the file.
 #[test]
 fn kills_leave_nothing_but_complete_files() {
     let folder = tempfile::tempdir().unwrap();

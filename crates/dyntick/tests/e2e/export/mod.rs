@@ -12,7 +12,7 @@ mod unit;
 use crate::harness::dyntick;
 use exporter::{Busy, Exporter};
 
-/// What `/proc/interrupts` says of the local timer interrupts of CPU 0.
+/// The number of local timer interrupts of CPU 0 in `/proc/interrupts`.
 fn local_timer_interrupts() -> f64 {
     let text = std::fs::read_to_string("/proc/interrupts").unwrap();
     let row = text.lines().find_map(|line| line.trim_start().strip_prefix("LOC:")).unwrap();
@@ -88,7 +88,7 @@ fn wrong_input_is_refused() {
     }
 }
 
-/// Where nothing is isolated it does not measure what nobody asked for.
+/// If no CPU is isolated, `export` measures none by default.
 #[test]
 fn isolated_cpus_are_measured_by_default() {
     let isolated = ["isolated", "nohz_full"].iter().any(|name| {

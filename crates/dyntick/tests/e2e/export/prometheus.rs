@@ -35,7 +35,7 @@ impl Prometheus {
         Self { address, _server: server, _folder: folder }
     }
 
-    /// What the API says; none while it does not answer.
+    /// The answer of the API; `None` while it does not answer.
     fn api(&self, path: &str) -> Option<Value> {
         let answer: Value = serde_json::from_str(&get(&self.address, &format!("/api/v1/{path}"))?).ok()?;
         assert_eq!(answer["status"], "success", "{path}: {answer}");

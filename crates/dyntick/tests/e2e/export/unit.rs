@@ -14,7 +14,7 @@ fn setting(name: &str) -> Vec<String> {
     value.unwrap_or_default().split_ascii_whitespace().map(str::to_owned).collect()
 }
 
-/// What an exporter writes as another user with these capabilities; none where this user cannot become that one.
+/// The output of an exporter as another user with these capabilities; `None` if this user cannot become that one.
 fn export_with(program: &Path, capabilities: &[String]) -> Option<String> {
     let kept: Vec<String> = capabilities
         .iter()
@@ -31,7 +31,7 @@ fn export_with(program: &Path, capabilities: &[String]) -> Option<String> {
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
-/// Whether all is there: without a capability no interruption is counted, or no tick known as one.
+/// True if nothing is missing. Without a capability no interruption is counted, or no tick is known as one.
 fn is_complete(text: &str) -> bool {
     text.contains("dyntick_counting 1\n") && text.contains("dyntick_cpu_ticks_total{cpu=\"0\"}")
 }

@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 /// A guest that is wrong.
 pub struct Start {
     pub kernel: &'static str,
-    /// What it is booted with, beside what it needs.
+    /// The parameters that it is booted with, in addition to those that it needs.
     pub line: &'static str,
     /// The CPUs that are named to `check`.
     pub named: Option<&'static str>,
-    /// Whether what is offered beside is tried, too: not where the settings would undo it.
+    /// True if the alternatives are tried, too. They are not if the settings would undo them.
     pub alternatives: bool,
-    /// What is set in it before, at each boot: what made it wrong makes it wrong again.
+    /// The commands that run first at each boot. They make it wrong again.
     pub settings: &'static str,
 }
 
@@ -69,18 +69,18 @@ struct Run<'a> {
     wrong: Vec<String>,
 }
 
-/// What one guest reported.
+/// The report of one guest.
 struct Checked {
-    /// What it was booted with.
+    /// The command line that it was booted with.
     line: CommandLine,
     found: Value,
     steps: Vec<Value>,
-    /// How it failed, if it did.
+    /// The reason of its failure, if it failed.
     failed: Option<String>,
 }
 
 impl Checked {
-    /// What is found at its end.
+    /// The findings at its end.
     fn left(&self) -> &Value {
         self.steps.last().map_or(&self.found, |step| &step["report"])
     }
@@ -140,7 +140,7 @@ impl Run<'_> {
         self.wrong(&line, "it is booted again and again");
     }
 
-    /// What is fixed by commands in one guest.
+    /// Records the findings that commands fix in one guest.
     fn commands(&mut self, line: &str, told: &Checked) {
         if let Some(why) = &told.failed {
             return self.wrong(line, why);
@@ -182,7 +182,7 @@ impl Run<'_> {
         }
     }
 
-    /// What findings offer besides: commands until the reboot, parameters for good.
+    /// Tries the alternatives that findings offer: commands until the reboot, and permanent parameters.
     fn alternatives(&mut self, told: &Checked) {
         for finding in findings(&told.found) {
             let rule = finding["rule"].as_str().unwrap();
@@ -201,8 +201,8 @@ impl Run<'_> {
         }
     }
 
-    /// What the finding names beforehand is no surprise, and notes may come in the place of what is graver: a CPU that
-    /// is isolated in one way is judged by what it lacks.
+    /// Records an alternative that works. A new finding that the fix names in advance is accepted, and notes may
+    /// replace graver findings. A CPU that is isolated in one way is judged by the settings that it lacks.
     fn alternative(&mut self, finding: &Value, by: &'static str, told: &Checked, after: &Checked) {
         let rule = finding["rule"].as_str().unwrap();
         let failed = after.steps.iter().find_map(|step| step["failed"].as_str());
@@ -237,7 +237,7 @@ impl Run<'_> {
     }
 }
 
-/// What the laboratory is to append, for the whole line to be this.
+/// The parameters that the laboratory must append to boot with this complete line.
 fn without(printed: &str, own: &BTreeSet<String>) -> String {
     let line = CommandLine::parse(printed);
     line.iter().filter(|word| !own.contains(*word)).collect::<Vec<_>>().join(" ")
@@ -281,7 +281,7 @@ fn choice(told: &Checked, taken: &BTreeSet<String>) -> Option<(String, Composed)
     Some((rule, composed(finding)))
 }
 
-/// What a finding says to boot with and without.
+/// The parameters that a finding says to boot with and without.
 fn composed(finding: &Value) -> Composed {
     let mut composed = Composed::default();
     for fix in fixes(finding) {

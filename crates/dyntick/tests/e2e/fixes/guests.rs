@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
 use std::sync::{Condvar, Mutex};
 
-/// How many guests run at a time, whatever tests there are.
+/// The number of guests that run at a time, in all tests together.
 const AT_A_TIME: usize = 2;
 
 /// The guests that may still begin.
@@ -21,7 +21,7 @@ static FREE: (Mutex<usize>, Condvar) = (Mutex::new(AT_A_TIME), Condvar::new());
 #[derive(Clone)]
 pub struct Group {
     pub kernel: &'static str,
-    /// What the guest is booted with, beside what it needs.
+    /// The parameters that the guest is booted with, in addition to those that it needs.
     pub line: &'static str,
     pub trials: Vec<Trial>,
 }
@@ -35,12 +35,12 @@ pub struct Trial {
     pub commands: &'static [&'static str],
     /// The causes whose boot parameters are tried.
     pub boots: &'static [&'static str],
-    /// How long is recorded.
+    /// The length of the recording.
     pub ms: u64,
 }
 
 impl Trial {
-    /// Whether the fixes of a cause are tried here.
+    /// True if the fixes of a cause are tried here.
     pub fn is_about(&self, cause: &Value) -> bool {
         self.commands.iter().chain(self.boots).any(|id| cause["cause"] == **id)
     }
@@ -52,7 +52,7 @@ pub struct Tried {
     pub line: &'static str,
     pub trial: Trial,
     pub fix: String,
-    /// Why it could not be applied.
+    /// The reason, if it could not be applied.
     pub failed: Option<String>,
     pub before: Value,
     pub after: Value,
@@ -100,7 +100,7 @@ pub fn tried(groups: &[Group]) -> (Vec<Tried>, Vec<String>) {
     (all, failed)
 }
 
-/// What was shown of a trial.
+/// The lines about a trial.
 fn of<'a>(lines: &'a [Value], trial: &Trial) -> impl Iterator<Item = &'a Value> {
     let name = trial.disturbance;
     lines.iter().filter(move |line| line["disturbance"] == name)
@@ -158,8 +158,8 @@ fn rebooted(line: &str, fix: &str) -> String {
     Composed { with, without: Vec::new() }.applied(&CommandLine::parse(line)).to_string()
 }
 
-/// Disturbs CPU 1 of a guest, and tries what can be typed if that is asked for. Returns what it tells, and how it
-/// failed if it did.
+/// Disturbs CPU 1 of a guest, and tries the commands if `fixes` is set. Returns the lines that the guest prints, and
+/// the reason if it failed.
 fn in_guest(kernel: &str, line: &str, trials: &[Trial], fixes: bool) -> (Vec<Value>, Option<String>) {
     let mut command =
         vec!["/bin/dyntick".to_owned(), "guest-fix".to_owned(), "-C".to_owned(), "1".to_owned()];

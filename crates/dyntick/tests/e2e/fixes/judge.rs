@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a fix holds what it promises.
+//! Checks that a fix keeps its promise.
 
 use super::guests::Tried;
 use dyntick_explain::CauseId;
@@ -8,16 +8,16 @@ use dyntick_model::KernelVersion;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// So many interruptions are needed before a fix, for a tenth of them to be one.
+/// The number of interruptions that are needed before a fix, so that a tenth of them is one.
 pub const ENOUGH: u64 = 10;
 /// By what at least a cause has to fall.
 const FALLS: u64 = 10;
-/// Where the advice says that so much is left: ticks of Debian's kernels per second, and to what share it has to fall.
+/// The advice that says how much remains, the ticks per second of Debian's kernels, and the fraction to fall to.
 const TICKS: (&str, f64, u64, u64) = ("at most one softirq per tick remains", 250.0, 2, 3);
 /// A recording itself, and programs that begin and end, leave a few interruptions.
 const SMALL: u64 = 5;
-/// What a CPU has that nothing else disturbs, and how often at most, per second: about once a second 6.12 has two
-/// interrupts and a tick for its fair server, unless something else had it charged. It has fixes of its own.
+/// The cause that remains on a CPU that nothing else disturbs, and its highest rate per second. About once a second,
+/// 6.12 has two interrupts and a tick for its fair server, unless something else charged it. It has its own fixes.
 const BARED: (&str, f64) = ("fair-server", 3.0);
 
 /// A fix of a cause that holds.
@@ -31,7 +31,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What it is about.
+    /// The cells that identify it.
     pub fn key(&self) -> String {
         format!("| `{}` | `{}` | {}", self.rule, self.setting, self.kernel)
     }
@@ -99,7 +99,7 @@ pub fn judged(tried: &Tried) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// How often each cause came. What is known from counters alone is there or not.
+/// The number of times that each cause came. A cause that is known from counters alone is only present or absent.
 pub fn counts(explained: &Value) -> BTreeMap<String, u64> {
     let causes = explained["causes"].as_array().into_iter().flatten();
     let count = |cause: &Value| {
@@ -108,18 +108,18 @@ pub fn counts(explained: &Value) -> BTreeMap<String, u64> {
     causes.map(count).collect()
 }
 
-/// Whether interruptions of a cause were counted, and not only seen to be there.
+/// True if the interruptions of a cause were counted, and not only seen to be present.
 fn is_counted(explained: &Value, cause: &str) -> bool {
     let causes = explained["causes"].as_array().into_iter().flatten();
     causes.filter(|one| one["cause"] == cause).all(|one| one["count"].is_u64())
 }
 
-/// How long was recorded.
+/// The length of the recording.
 fn seconds(explained: &Value) -> f64 {
     explained["seconds"].as_f64().unwrap()
 }
 
-/// How many findings of each rule there are, of one severity.
+/// The number of findings of each rule, of one severity.
 fn findings(checked: &Value, is_asked: impl Fn(&str) -> bool) -> BTreeMap<&str, usize> {
     let mut found = BTreeMap::new();
     let all = checked.as_array().unwrap().iter();

@@ -33,7 +33,7 @@ fn tried(groups: &[Group]) -> (Vec<Row>, Vec<String>) {
     (rows, wrong)
 }
 
-/// What differs most from each other: a task that is moved, a setting of the kernel, a boot parameter.
+/// The fixes that differ most from each other: a task that is moved, a kernel setting, a boot parameter.
 #[test]
 fn a_fix_of_each_kind_works() {
     let (rows, wrong) = tried(&trials::representative());

@@ -6,14 +6,14 @@ use std::sync::Mutex;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/fixes.md");
 
-/// What stands above the rows of one of its tables.
+/// The header of one of its tables.
 #[derive(Clone, Copy)]
 pub struct Table(&'static str);
 
-/// What `explain` advises.
+/// The advice of `explain`.
 pub const EXPLAIN: Table =
     Table("| cause | fix | kernel | before, /s | after, /s |\n| --- | --- | --- | --- | --- |\n");
-/// What `check` advises.
+/// The advice of `check`.
 pub const CHECK: Table = Table("| rule | fixed by | kernel |\n| --- | --- | --- |\n");
 
 /// The page as it is.
@@ -21,7 +21,7 @@ fn kept() -> String {
     std::fs::read_to_string(PATH).unwrap()
 }
 
-/// What each row of a table is about: all but its figures.
+/// The keys of a table's rows: all but their figures.
 pub fn keys_of(table: Table) -> BTreeSet<String> {
     let page = kept();
     let rows = page.split_once(table.0).map_or("", |(_, rows)| rows);
@@ -46,7 +46,7 @@ pub fn write(table: Table, rows: impl Iterator<Item = String>) {
     std::fs::write(PATH, format!("{before}{head}{rows}{after}")).unwrap();
 }
 
-/// Whether the page is to be written anew.
+/// True if the page must be rewritten.
 pub fn is_written() -> bool {
     std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always")
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is wrong before `check` says how to fix it.
+//! The guests that are wrong before `check` says how to fix them.
 
 use super::closed::Start;
 
-/// Wrong in many ways. CPUs 4 and 5 do not exist, so that the first list is refused as a whole.
+/// A line that is wrong in many ways. CPUs 4 and 5 do not exist, so that the kernel refuses all of the first list.
 const BAD_LINE: &str = "nohz_full=1-5 nohz_full=2-3 isolcpu=2 isolcpus=managed_irq,2-3 rcu_nocbs=3 nmi_watchdog=off \
                         irqaffinity=0-3 kthread_cpus=0 nohz=off highres=off rcu_nocb_poll";
 
@@ -42,7 +42,7 @@ const OLD: &str = "debian:6.1";
 /// The one that is wrong in most ways, for every run of the tests.
 pub const WORST: &[Start] = &[bad(NEW)];
 
-/// What is wrong with it, among others, and what fixes that.
+/// Some of the rules that it breaks, each with its fix.
 pub const WORST_RULES: &[(&str, &str)] = &[
     ("refused-parameter", "the composed line"),
     ("parameter-typo", "the composed line"),

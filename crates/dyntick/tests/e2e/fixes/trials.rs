@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is tried: disturbances, and the causes whose fixes are tried against them. A fix that is marked as untried
-//! is passed over: take its mark away to try it.
+//! The trials: disturbances, and the causes whose fixes are tried against them. A fix that is marked as untried is
+//! skipped. Remove its mark to try it.
 
 use super::guests::{Group, Trial};
 
@@ -10,9 +10,9 @@ const INTERRUPTS_THERE: &str = "nohz_full=1 isolcpus=domain,1 irqaffinity=1";
 const NEW: &str = "debian:6.12";
 const OLD: &str = "debian:6.1";
 
-/// What comes often enough in a recording of this length, ms.
+/// The length of a recording in which a frequent cause comes often enough, ms.
 const OFTEN: u64 = 300;
-/// What comes about twice a second.
+/// The same for a cause that comes about twice a second.
 const SELDOM: u64 = 6_000;
 
 /// Commands and boot parameters.
@@ -54,7 +54,7 @@ pub fn all() -> Vec<Group> {
     all
 }
 
-/// What is tried on each kernel.
+/// The trials on each kernel.
 fn on_any(kernel: &'static str) -> Vec<Group> {
     let group = |line, trials| Group { kernel, line, trials };
     vec![
@@ -77,7 +77,7 @@ fn on_any(kernel: &'static str) -> Vec<Group> {
     ]
 }
 
-/// What takes long to come often enough.
+/// The trials of causes that need a long recording to come often enough.
 fn slow(kernel: &str) -> Vec<Trial> {
     let mut trials = vec![
         trial("machine-check", &["timer:mce_timer_fn"], 11_500),

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Takes CPU `cpu` for 600 us every 8 ms, before every other thread, until it is told to end. Says whether this user
+/// Takes CPU `cpu` for 600 µs every 8 ms, ahead of every other thread, until `end` is set. Returns true if this user
 /// may do that.
 pub fn hog(cpu: usize, end: &AtomicBool) -> bool {
     // SAFETY: system calls on this thread with structures that live across them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names that others chose, and outputs that are not what one expects: no control character reaches the
-//! terminal, no device is replaced, and no verb is stopped because nobody can be told something.
+//! Untrusted names and unusual outputs: no control character reaches the terminal, no device is replaced, and no verb
+//! stops because its messages cannot be written.
 
 mod names;
 mod places;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Sets a window's title, rings, ends the line, and has C1 and quotes; as much as a task's name holds.
 const NAME: &str = "\x1b]0;P\x07\n\"$(\u{9b}'";
 
-/// What is left of the name when it is clean.
+/// The part of the name that is left after cleaning.
 const CLEANED: &str = "]0;P";
 
 fn dyntick() -> Command {

@@ -10,10 +10,10 @@ fn beside(words: &[&str]) -> String {
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// How often the busy task is looked for.
+/// The number of times that the busy task is looked for.
 const ROUNDS: usize = 20;
 
-/// What the verbs that count say of the measured CPU, each harmless.
+/// The outputs of the verbs that count on the measured CPU, each harmless.
 fn counted() -> String {
     let cpu = cpu();
     let csv = run(&["stat", "-C", cpu, "--all", "-x", "|", "--timeout", "300"]);

@@ -106,7 +106,7 @@ fn a_folder_is_refused_before_anything_is_measured() {
     }
 }
 
-/// What the umask leaves is what a new file gets, also where it leaves nothing or everything.
+/// A new file gets the permissions that the umask leaves, even if it leaves none or all.
 #[test]
 fn umasks_are_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,7 +159,8 @@ fn tracefs_that_may_not_be_entered_is_told_as_such() {
     );
 }
 
-/// Where another user could lead what is written elsewhere, that is refused or said; links of one's own are wishes.
+/// A run is refused, or a warning is printed, if another user could redirect its files. The user's own links are
+/// followed.
 #[test]
 fn runs_are_not_led_elsewhere_by_other_users() {
     use std::os::unix::fs::{chown, lchown, symlink};
@@ -288,13 +289,13 @@ fn the_first_process_of_a_namespace_is_no_agent() {
     }
 }
 
-/// Where a reader of others' files lacks a limit, it may have half of the machine's memory and no more.
+/// A reader of other users' files that has no memory limit may use at most half of the machine's memory.
 #[test]
 fn who_reads_others_files_leaves_half_of_the_memory() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("record");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    // Nobody ever writes into the pipe, and each verb waits for that.
+    // No process ever writes to the pipe, and each verb waits for that.
     for words in [&["explain"][..], &["check", "--from"]] {
         let mut reader = dyntick().args(words).arg(&fifo).stdin(Stdio::null()).spawn().unwrap();
         let limits = format!("/proc/{}/limits", reader.id());

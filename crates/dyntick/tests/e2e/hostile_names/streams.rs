@@ -91,7 +91,7 @@ fn the_status_of_a_recorded_command_stays() {
     }
 }
 
-/// Somebody else may isolate CPUs at this moment, which is refused with status 2; that is waited for.
+/// Another process may isolate CPUs at this moment. The command then fails with status 2, and is tried again.
 #[test]
 fn an_isolated_command_runs() {
     if cpu() == "0" {

@@ -35,7 +35,7 @@ fn isolate() -> Child {
     dyntick(&ISOLATE).spawn().unwrap()
 }
 
-/// Runs one that nobody kills.
+/// Runs one that is not killed.
 fn succeed(words: &[&str]) {
     let output = dyntick(words).stderr(Stdio::piped()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -88,7 +88,7 @@ fn prepare() -> Vec<Child> {
     sleepers
 }
 
-/// How far it had come when it was killed.
+/// The stage that it had reached when it was killed.
 fn stage() -> &'static str {
     let journal = std::fs::read_to_string(Journal::default_path()).unwrap_or_default();
     let partition = Path::new("/sys/fs/cgroup/dyntick-isolate");
@@ -148,7 +148,7 @@ fn die(way: u64, front: &mut Child, random: &mut Random, restore: u64) {
 
 const WAYS: [&str; 5] = ["guardian", "--restore at once", "--restore, killed once", "next isolate", "signal"];
 
-/// Waits until the journal has so many lines, or until the end. Returns the most that it had.
+/// Waits until the journal has `count` lines, or until `front` ends. Returns the highest number of lines seen.
 fn records_until(front: &mut Child, count: usize) -> usize {
     let mut most = 0;
     while most < count && front.try_wait().unwrap().is_none() {
@@ -210,9 +210,8 @@ fn rounds() {
     assert_eq!(warnings(), [""; 0]);
 }
 
-/// Where the kernel warned. That the memory of a trace instance is not had is right where its maker
-/// is killed meanwhile, and no harm is done, but the kernel warns all the same
-/// (`kernel/trace/ring_buffer.c: trace_rb_cpu_prepare`, 6.12).
+/// The warnings of the kernel, except for a harmless one. A trace instance rightly gets no memory if its maker is
+/// killed meanwhile, but the kernel warns all the same (`kernel/trace/ring_buffer.c: trace_rb_cpu_prepare`, 6.12).
 fn warnings() -> Vec<String> {
     let log = Command::new("busybox").arg("dmesg").output().unwrap();
     let log = String::from_utf8_lossy(&log.stdout).into_owned();

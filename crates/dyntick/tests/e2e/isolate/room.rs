@@ -19,7 +19,7 @@ fn pin(sleepers: &[Child], cpus: &str) {
     }
 }
 
-/// So that a tenth of a record still fits, as with `ulimit -f`.
+/// Limits the size of files as `ulimit -f` does, so that a tenth of a record still fits.
 fn limit(pid: i32) {
     let length = std::fs::metadata(Journal::default_path()).unwrap().len() + 10;
     let limit = libc::rlimit { rlim_cur: length, rlim_max: length };

@@ -5,14 +5,14 @@ use dyntick_isolate::{Live, System};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What was seen: by file or thread, its value.
+/// The state of a machine: a value for each file and thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     files: BTreeMap<String, String>,
     threads: BTreeMap<(i32, u64), (String, String)>,
 }
 
-/// Folders that are read as a whole, and the beginnings of the file names that count in them.
+/// Folders that are read with all their subfolders, and the prefixes of the file names that count in them.
 const TREES: &[(&str, &[&str])] = &[
     ("/proc/irq", &["smp_affinity", "default_smp_affinity", "effective_affinity"]),
     ("/proc/sys/kernel", &[""]),
@@ -37,7 +37,7 @@ const FILES: &[&str] = &[
     "/proc/mounts",
 ];
 
-/// What changes by itself. A warning of the kernel taints it; those are judged by their texts.
+/// Files that change by themselves. A warning taints the kernel, but warnings are judged by their texts.
 const RESTLESS: &[&str] = &[
     "/random/",
     "ns_last_pid",
@@ -91,13 +91,13 @@ impl Snapshot {
         }
     }
 
-    /// How much was seen: files, threads.
+    /// The numbers of files and threads that were seen.
     pub fn size(&self) -> (usize, usize) {
         (self.files.len(), self.threads.len())
     }
 
-    /// What is not as in `before`. Threads that came or went since are no difference, unless one that
-    /// came has an affinity that none of its name had.
+    /// The differences from `before`. Threads that came or went since are no difference, unless a new one has an
+    /// affinity that none of its name had.
     pub fn differences(&self, before: &Self) -> Vec<String> {
         let mut all = Vec::new();
         for name in

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Runs that can differ beyond chance: of three on each side none can.
 const REPEAT: usize = 4;
 
-/// Of the window: what a guest's CPU may lack before nothing is claimed of it.
+/// The share of the window that a guest's CPU may lack before nothing is claimed of it.
 const MOST_STOLEN: f64 = 0.01;
 
 fn study(kernel: &str, cases: &str) -> String {
@@ -35,7 +35,7 @@ const FAILING: &str = "[[case]]\nname = 'panics'\nwrite = { '/proc/sysrq-trigger
 const BUSY: &str = "[[case]]\nname = 'busy'\n\
                     [[claim]]\ntext = 'ticks'\ncheck = [{ case = 'busy', figure = 'ticks_per_s', is = '> 1' }]\n";
 
-/// What the machine left.
+/// The files that the machine left.
 struct Left(PathBuf);
 
 impl Left {
@@ -66,7 +66,7 @@ fn runs<'j>(json: &'j Value, case: &str) -> Vec<&'j Value> {
     json["runs"].as_array().unwrap().iter().filter(|run| run["case"] == case).collect()
 }
 
-/// What was taken from the measured CPU, ns.
+/// The steal time of the measured CPU, ns.
 fn stolen(run: &Value) -> f64 {
     let rows = run["observations"].as_array().unwrap();
     let row = rows.iter().find(|row| row["figure"] == "stolen_ns" && row["cpu"] == 1);

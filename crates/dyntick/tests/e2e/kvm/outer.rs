@@ -18,7 +18,7 @@ const MODULES: [&str; 4] = ["9pnet_virtio", "9p", "overlay", "kvm_amd"];
 /// As many as keep two CPUs of a guest from waiting for dyntick, QEMU's main thread and the kernel's own.
 pub const CPUS: u32 = 4;
 
-/// What takes five minutes on a machine with nothing else to do takes an hour on one that is busy.
+/// The time limit of a run. It takes five minutes on an otherwise idle machine, but an hour on a busy one.
 const LIMIT: Duration = Duration::from_secs(5400);
 
 /// The stock kernel of the machine, and of the guests in it.
