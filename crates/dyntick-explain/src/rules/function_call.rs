@@ -92,11 +92,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             tasks that ended, large buffers), changes the attributes of many pages, changes the pool of huge \
             pages (vm.nr_hugepages), or plugs memory.",
         fixes: &[
-            RuleFix::advice(
-                "record with --stacks, which shows how the sender came to it",
-                "Several parts of the kernel have this function called, and the sender's stack shows which \
-                    one did.",
-            ),
+            FIND_THE_SENDER,
             RuleFix::advice(
                 "load and unload modules and BPF programs, and set vm.nr_hugepages, before the quiet phase",
                 "No kernel mapping is removed.",
@@ -112,11 +108,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             TLB: vmalloc areas that were freed (modules, BPF programs, stacks of tasks that ended, large \
             buffers), attributes of pages, the memory map of huge pages.",
         fixes: &[
-            RuleFix::advice(
-                "record with --stacks, which shows how the sender came to it",
-                "Several parts of the kernel have this function called, and the sender's stack shows which \
-                    one did.",
-            ),
+            FIND_THE_SENDER,
             RuleFix::advice(
                 "load and unload modules and BPF programs before the quiet phase",
                 "No kernel mapping changes.",
@@ -459,3 +451,9 @@ pub(super) static MEMBERS: &[Rule] = &[
         ..Rule::DEFAULT
     },
 ];
+
+/// The advice about a function that several parts of the kernel call.
+const FIND_THE_SENDER: RuleFix = RuleFix::advice(
+    "record with --stacks, which shows how the sender came to it",
+    "Several parts of the kernel have this function called, and the sender's stack shows which one did.",
+);

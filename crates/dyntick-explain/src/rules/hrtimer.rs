@@ -125,21 +125,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "The counters of a package belong to one of its CPUs, which reads them as often as \
             their width requires, while a process has events on them open. \
             /sys/bus/event_source/devices/power/cpumask shows which CPU that is.",
-        fixes: &[
-            RuleFix::advice(
-                "stop the processes that have these events open (perf stat, turbostat, monitoring agents)",
-                untried!("Without events there is no timer."),
-            ),
-            RuleFix::command(
-                "echo 0 > /sys/devices/system/cpu/cpu{cpu}/online; echo 1 > \
-                    /sys/devices/system/cpu/cpu{cpu}/online",
-                untried!("The counters move to another CPU of the package, and stay there."),
-            ),
-            RuleFix::advice(
-                "do not isolate the first CPU of each package",
-                untried!("The kernel chooses that CPU at boot."),
-            ),
-        ],
+        fixes: FREE_OF_PACKAGE_COUNTERS,
         source: "arch/x86/events/rapl.c: rapl_hrtimer_handle",
         ..Rule::DEFAULT
     },
@@ -186,21 +172,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "The counters of a package belong to one of its CPUs, which reads them once a minute, \
             or more often, while a process has events on them open. \
             /sys/bus/event_source/devices/uncore_*/cpumask shows which CPU that is.",
-        fixes: &[
-            RuleFix::advice(
-                "stop the processes that have these events open (perf stat, turbostat, monitoring agents)",
-                untried!("Without events there is no timer."),
-            ),
-            RuleFix::command(
-                "echo 0 > /sys/devices/system/cpu/cpu{cpu}/online; echo 1 > \
-                    /sys/devices/system/cpu/cpu{cpu}/online",
-                untried!("The counters move to another CPU of the package, and stay there."),
-            ),
-            RuleFix::advice(
-                "do not isolate the first CPU of each package",
-                untried!("The kernel chooses that CPU at boot."),
-            ),
-        ],
+        fixes: FREE_OF_PACKAGE_COUNTERS,
         source: "arch/x86/events/intel/uncore.c: uncore_pmu_hrtimer, uncore_event_cpu_offline",
         ..Rule::DEFAULT
     },
@@ -221,4 +193,21 @@ pub(super) static MEMBERS: &[Rule] = &[
         source: "kernel/watchdog.c: watchdog_timer_fn",
         ..Rule::DEFAULT
     },
+];
+
+/// The fixes for counters of a package that one of its CPUs reads.
+const FREE_OF_PACKAGE_COUNTERS: &[RuleFix] = &[
+    RuleFix::advice(
+        "stop the processes that have these events open (perf stat, turbostat, monitoring agents)",
+        untried!("Without events there is no timer."),
+    ),
+    RuleFix::command(
+        "echo 0 > /sys/devices/system/cpu/cpu{cpu}/online; echo 1 > \
+            /sys/devices/system/cpu/cpu{cpu}/online",
+        untried!("The counters move to another CPU of the package, and stay there."),
+    ),
+    RuleFix::advice(
+        "do not isolate the first CPU of each package",
+        untried!("The kernel chooses that CPU at boot."),
+    ),
 ];
