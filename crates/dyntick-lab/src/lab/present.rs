@@ -29,12 +29,8 @@ struct Missing {
 impl Absent {
     fn words(&self) -> String {
         let lines: Vec<String> = self.kernels.iter().map(Missing::words).collect();
-        let rest = match self.others {
-            0 => String::new(),
-            1 => " (1 case has another kernel: name it with --case)".to_owned(),
-            n => format!(" ({n} cases have other kernels: name them with --case)"),
-        };
-        format!("{}\nnothing was run, and no report was written{rest}", lines.join("\n"))
+        let rest = nothing_was_run(self.others, "has another kernel", "have other kernels");
+        format!("{}\n{rest}", lines.join("\n"))
     }
 }
 
@@ -61,6 +57,17 @@ pub(super) fn first_of(cases: &[String]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+/// The last line of a refusal before any case is run. It names the number of other cases, which could be run; `has` and
+/// `have` say why, of one and of several.
+pub(super) fn nothing_was_run(others: usize, has: &str, have: &str) -> String {
+    let rest = match others {
+        0 => String::new(),
+        1 => format!(" (1 case {has}: name it with --case)"),
+        n => format!(" ({n} cases {have}: name them with --case)"),
+    };
+    format!("nothing was run, and no report was written{rest}")
 }
 
 impl Lab<'_> {

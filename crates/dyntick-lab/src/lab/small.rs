@@ -2,7 +2,7 @@
 //! The cases of a study whose memory cannot hold their guest image, before any of them is run.
 
 use super::Lab;
-use super::present::first_of;
+use super::present::{first_of, nothing_was_run};
 use crate::image::{self, ImageError};
 use crate::qemu;
 use dyntick_study::Case;
@@ -39,12 +39,8 @@ impl TooSmall {
     fn words(&self) -> String {
         let lines: Vec<String> =
             self.cases.iter().map(|small| format!("{}: {}", first_of(&small.ids), small.error)).collect();
-        let rest = match self.others {
-            0 => String::new(),
-            1 => " (1 case has enough memory: name it with --case)".to_owned(),
-            n => format!(" ({n} cases have enough memory: name them with --case)"),
-        };
-        format!("{}\nnothing was run, and no report was written{rest}", lines.join("\n"))
+        let rest = nothing_was_run(self.others, "has enough memory", "have enough memory");
+        format!("{}\n{rest}", lines.join("\n"))
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The check that the tools of a study are on this machine, before any of its cases is run.
 
-use super::present::first_of;
+use super::present::{first_of, nothing_was_run};
 use crate::image::{find_tool, packages};
 use dyntick_model::text::clean_line;
 use dyntick_study::Case;
@@ -28,12 +28,9 @@ impl Lacking {
         };
         let lines: Vec<String> = self.tools.iter().map(line).collect();
         let all = self.all_at_once().map_or(String::new(), |command| format!("\nall of them: {command}"));
-        let rest = match self.others {
-            0 => String::new(),
-            1 => " (1 case needs no tool that is missing: name it with --case)".to_owned(),
-            n => format!(" ({n} cases need no tool that is missing: name them with --case)"),
-        };
-        format!("{}{all}\nnothing was run, and no report was written{rest}", lines.join("\n"))
+        let rest =
+            nothing_was_run(self.others, "needs no tool that is missing", "need no tool that is missing");
+        format!("{}{all}\n{rest}", lines.join("\n"))
     }
 
     /// One command for all, where it is another than that of one.
