@@ -130,35 +130,14 @@ fn within(about: &[u8], most: usize) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_observe::facts::{Clocksource, Counts, Cpus, Machine, Owners};
+    use crate::counted_causes::tests::record;
+    use dyntick_observe::facts::{Clocksource, Counts, Machine};
     use dyntick_trace::CpuStats;
 
     fn about() -> About {
-        let machine = Machine {
-            kernel: "6.12.95".parse().unwrap(),
-            command_line: String::new(),
-            hz: 250,
-            cpus: Cpus::default(),
-            clocksource: Clocksource::default(),
-            sched_ext: Default::default(),
-            irqs: BTreeMap::new(),
-            settings: Default::default(),
-        };
-        About {
-            cpus: "3".parse().unwrap(),
-            window_ns: (5, 5),
-            command: Vec::new(),
-            process: None,
-            recorder: None,
-            machine,
-            threads: BTreeMap::new(),
-            owners: Owners::default(),
-            counts: (Counts::default(), Counts::default()),
-            notes: Vec::new(),
-            ended: None,
-            mappings: BTreeMap::new(),
-            trigger: None,
-        }
+        let record = record(Counts::default(), Counts::default(), "");
+        let machine = Machine { clocksource: Clocksource::default(), ..record.machine };
+        About { window_ns: (5, 5), machine, ..record }
     }
 
     #[test]
