@@ -13,39 +13,7 @@ use dyntick_study::Case;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
-const ASKED: &str = r#"
-accelerator = "icount"
-qemu = "10.0"
-release = "6.12.117"
-kernel_source = "Debian package"
-kernel_sha256 = "00"
-hz = 250
-image_sha256 = "00"
-command_line = "quiet"
-[case]
-id = "c"
-name = "c"
-title = "c"
-variant = ""
-kernel = "debian:6.12"
-clock = "virtual"
-cpus = 2
-memory = 536870912
-append = ""
-settle_ns = 2000000000
-settle_limit_ns = 10000000000
-measure_ns = 10000000000
-measured_cpus = "1"
-repeat = 3
-timeout_ns = 300000000000
-events = []
-trace_buffer = 8388608
-tools = []
-modules = []
-tasks = []
-[case.sysctl]
-[case.write]
-"#;
+const ASKED: &str = concat!("\n", include_str!("plan.toml"));
 
 const BEGIN: u64 = 1_000_000_000;
 

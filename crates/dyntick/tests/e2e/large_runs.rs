@@ -7,39 +7,8 @@ use std::path::Path;
 const STUDY: &str = "title = 't'\nquestion = '?'\n[defaults]\nkernel = 'debian:6.12'\ncpus = 2\n\
     measured-cpus = '1'\nmeasure = '10s'\n[[case]]\nname = 'c'\n";
 
-const ASKED: &str = r#"
-accelerator = "icount"
-qemu = "10.0"
-release = "6.12.117"
-kernel_source = "Debian package"
-kernel_sha256 = "00"
-hz = 250
-image_sha256 = "00"
-command_line = "quiet"
-[case]
-id = "c"
-name = "c"
-title = "c"
-variant = ""
-kernel = "debian:6.12"
-clock = "virtual"
-cpus = 2
-memory = 536870912
-append = ""
-settle_ns = 2000000000
-settle_limit_ns = 10000000000
-measure_ns = 10000000000
-measured_cpus = "1"
-repeat = 1
-timeout_ns = 300000000000
-events = []
-trace_buffer = 8388608
-tools = []
-modules = []
-tasks = []
-[case.sysctl]
-[case.write]
-"#;
+/// The plan that the unit tests of stored runs have; each run here has another number.
+const ASKED: &str = concat!("\n", include_str!("../../../dyntick-lab/src/store/plan.toml"));
 
 const BEGIN: u64 = 1_000_000_000;
 
