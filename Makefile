@@ -49,7 +49,7 @@ demo: build
 	@scripts/setup studies
 	$(BINARY) lab run adaptive-ticks --jobs $(JOBS) --out $(OUT)/adaptive-ticks
 
-## quick   an answer before a commit, in two minutes: format, unit tests of what changed, one guest, one small study
+## quick   an answer before a commit, in two minutes: format, unit tests, one guest, one small study
 quick:
 	@scripts/setup build studies test
 	scripts/test quick
@@ -64,7 +64,7 @@ test-full: build
 	DYNTICK=$(CURDIR)/$(BINARY) scripts/test full
 	$(MAKE) test-kernels test-fixes test-book test-kvm
 
-E2E = DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --profile e2e --locked -p dyntick --test e2e
+E2E = DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --profile e2e --locked --workspace --test e2e
 
 ## test-kernels  build a kernel to order and boot it, and run the live verbs on Debian's newest kernel: minutes the first
 ##         time, so not part of test
