@@ -6,9 +6,8 @@
 //! sends nothing.
 
 mod cgroup;
-mod deadline;
+pub mod deadline;
 mod disk;
-pub mod disturb;
 mod exit;
 mod files;
 mod idle;
@@ -24,7 +23,7 @@ mod settle;
 mod shell;
 mod tasks;
 
-pub use tasks::{TASK_COMMAND, run_task};
+pub use tasks::{TASK_COMMAND, run_task, spin_block};
 
 use anyhow::{Context, Result};
 use dyntick_guest::names::INIT;

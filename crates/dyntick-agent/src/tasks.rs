@@ -212,7 +212,7 @@ pub fn run_task(work: &str) -> Result<()> {
 /// 4096 instructions of user code that touch nothing. A long block without branches, since an
 /// emulator then spends its time on the guest's clock and not on the guest's code.
 #[inline(never)]
-pub(super) fn spin_block() {
+pub fn spin_block() {
     // SAFETY: does nothing.
     unsafe { std::arch::asm!(".rept 4096", "nop", ".endr", options(nomem, nostack, preserves_flags)) }
 }

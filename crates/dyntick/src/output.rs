@@ -19,7 +19,6 @@ use dyntick_model::text::clean;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
-use serde_json::Value;
 use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -48,11 +47,6 @@ pub fn json(value: &impl Printed) -> Result<()> {
 /// Prints a value as one line of JSON.
 pub fn json_line(value: &impl Printed) -> Result<()> {
     put(&as_json_line(value)?)
-}
-
-/// Prints a value for dyntick's own tests, as one line of JSON.
-pub fn unnamed_json_line(value: &Value) -> Result<()> {
-    put(&on_one_line(value)?)
 }
 
 /// A value as JSON, indented, with a newline at its end.

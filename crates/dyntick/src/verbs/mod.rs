@@ -6,9 +6,6 @@ pub mod compare;
 mod completions;
 mod explain;
 mod export;
-mod guest_apply;
-mod guest_disturb;
-mod guest_fix;
 mod guest_packets;
 mod guest_probe;
 pub mod isolate;
@@ -43,15 +40,6 @@ pub enum Verb {
     Explain(explain::Arguments),
     /// Measure wake-up latency as cyclictest does, and report why a wake-up was late
     Latency(Box<latency::Arguments>),
-    /// Disturb a CPU in one known way, to test `explain` in a guest
-    #[command(hide = true)]
-    GuestDisturb(guest_disturb::Arguments),
-    /// Disturb a CPU in known ways and try the fixes that `explain` prints; for a guest
-    #[command(hide = true)]
-    GuestFix(guest_fix::Arguments),
-    /// Apply the fixes of `check` exactly as printed, and check again; for a guest
-    #[command(hide = true)]
-    GuestApply(guest_apply::Arguments),
     /// Show the CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
     /// Export what interrupts CPUs as metrics for Prometheus
@@ -94,9 +82,6 @@ impl Verb {
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
             Verb::Export(arguments) => export::run(&arguments),
-            Verb::GuestDisturb(arguments) => guest_disturb::run(&arguments),
-            Verb::GuestFix(arguments) => guest_fix::run(&arguments),
-            Verb::GuestApply(arguments) => guest_apply::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::Completions(arguments) => completions::run(&arguments),
             Verb::Man(pages) => completions::man(&pages),

@@ -47,7 +47,7 @@ fn a_verb_of_the_laboratory_is_found_without_lab() {
 fn other_shells_know_the_verbs() {
     for shell in ["zsh", "fish"] {
         let script = script(shell);
-        assert!(script.contains("isolate") && !script.contains("guest-fix"), "{shell}");
+        assert!(script.contains("isolate") && !script.contains("guest-probe"), "{shell}");
     }
 }
 
@@ -61,5 +61,5 @@ fn each_verb_has_a_page() {
         assert!(text.contains(".TH") && text.contains(".SH SYNOPSIS"), "{page}");
     }
     assert!(std::fs::read_to_string(place.join("dyntick.1")).unwrap().contains("Exit status: 0 ok"));
-    assert!(!place.join("dyntick-guest-fix.1").exists(), "it is hidden");
+    assert!(!place.join("dyntick-guest-probe.1").exists(), "it is hidden");
 }

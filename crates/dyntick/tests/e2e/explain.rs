@@ -3,7 +3,7 @@
 //!
 //! A guest boots once and is disturbed again and again; each time it records and explains itself.
 
-use crate::harness::dyntick;
+use crate::harness::{dyntick, trials_program};
 use serde_json::Value;
 
 /// The disturbances that come only once or twice a second. Their cause may come after a single long tick: in virtual
@@ -17,7 +17,7 @@ fn names_first(kernel: &str, append: &str, module: &[&str], expected: &[(&str, &
     let mut command = dyntick();
     command.args(["lab", "shell", "--virtual", "--cpus", "3", "--kernel", kernel, "--append", append]);
     module.iter().for_each(|module| _ = command.args(["--module", module]));
-    command.args(["--", "/bin/dyntick", "guest-disturb", "-C", "1", "--explain"]);
+    command.args(["--tool", &trials_program(), "--", &trials_program(), "explain", "-C", "1"]);
     let output = command.args(expected.iter().map(|(name, _)| name)).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let told: Vec<Value> = text.lines().filter_map(found).collect();

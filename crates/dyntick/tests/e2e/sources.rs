@@ -3,10 +3,11 @@
 //!
 //! In guests this test program runs itself. `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::dyntick;
+use crate::harness::{dyntick, trials_program};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Count, Key, Kind, Snapshot, Source, Traced, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 
 fn works(arguments: &[&str]) {
     let status = dyntick().args(arguments).status().unwrap();
@@ -176,7 +177,9 @@ fn in_a_guest() {
     let number = cpu.to_string();
     let seen = watch(&everything(cpu), None, || {
         works(&["guest-probe", "all", "-C", &number, "-n", "200"]);
-        works(&[&["guest-disturb", "-C", &number, "--ms", "50"], DISTURBANCES].concat());
+        let mut disturb = Command::new(trials_program());
+        disturb.args(["disturb", "-C", &number, "--ms", "50"]).args(DISTURBANCES);
+        assert!(disturb.status().unwrap().success());
     });
     let seen = seen.unwrap();
     let keys = assert_same_counts(&seen);
@@ -193,7 +196,16 @@ fn same_in_a_guest(kernel: &str) {
     let script = format!("DYNTICK=dyntick {own} --ignored --exact sources::in_a_guest --nocapture");
     let output = dyntick()
         .args(["lab", "shell", "--virtual", "--memory", "2G", "--cpus", "3", "--kernel", kernel])
-        .args(["--append", "isolcpus=domain,2 nohz_full=2", "--module", "brd", "--tool", own])
+        .args([
+            "--append",
+            "isolcpus=domain,2 nohz_full=2",
+            "--module",
+            "brd",
+            "--tool",
+            own,
+            "--tool",
+            &trials_program(),
+        ])
         .args(["--", "sh", "-c", &script])
         .output()
         .unwrap();

@@ -3,6 +3,7 @@
 //! line that is printed, and again, until nothing is left that a command or a parameter fixes.
 
 use super::guests::{in_parallel, lab};
+use crate::harness::trials_program;
 use dyntick_model::CommandLine;
 use dyntick_model::boot::Composed;
 use serde_json::Value;
@@ -224,11 +225,17 @@ impl Run<'_> {
         let settings = self.start.settings;
         let named = self.start.named.map_or(String::new(), |cpus| format!(" -C {cpus}"));
         let script = format!(
-            "busybox --install -s /bin\n{settings}\nexec /bin/dyntick guest-apply{named} {}",
+            "busybox --install -s /bin\n{settings}\nexec {} apply{named} {}",
+            trials_program(),
             arguments.join(" ")
         );
         let command = ["busybox", "sh", "-c", &script];
-        let (lines, failed) = lab(self.start.kernel, line, &["--cpus", "4", "--tool", "taskset"], &command);
+        let (lines, failed) = lab(
+            self.start.kernel,
+            line,
+            &["--cpus", "4", "--tool", "taskset", "--tool", &trials_program()],
+            &command,
+        );
         let mut steps = lines.into_iter();
         let first = steps.next().unwrap_or_default();
         let line = CommandLine::parse(first["line"].as_str().unwrap_or_default());

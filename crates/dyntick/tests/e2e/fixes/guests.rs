@@ -2,7 +2,7 @@
 //! Guests that are disturbed and fixed.
 
 use super::judge::{ENOUGH, counts};
-use crate::harness::dyntick;
+use crate::harness::{dyntick, trials_program};
 use dyntick_explain::rules::UNTRIED;
 use dyntick_model::CommandLine;
 use dyntick_model::boot::Composed;
@@ -29,7 +29,7 @@ pub struct Group {
 /// A disturbance of CPU 1.
 #[derive(Clone, Copy)]
 pub struct Trial {
-    /// As `guest-disturb` knows it, or `computing`.
+    /// As `dyntick-trials disturb` knows it, or `computing`.
     pub disturbance: &'static str,
     /// The causes whose commands are tried.
     pub commands: &'static [&'static str],
@@ -161,15 +161,16 @@ fn rebooted(line: &str, fix: &str) -> String {
 /// Disturbs CPU 1 of a guest, and tries the commands if `fixes` is set. Returns the lines that the guest prints, and
 /// the reason if it failed.
 fn in_guest(kernel: &str, line: &str, trials: &[Trial], fixes: bool) -> (Vec<Value>, Option<String>) {
-    let mut command =
-        vec!["/bin/dyntick".to_owned(), "guest-fix".to_owned(), "-C".to_owned(), "1".to_owned()];
+    let mut command = vec![trials_program(), "fix".to_owned(), "-C".to_owned(), "1".to_owned()];
     for Trial { disturbance, commands, ms, .. } in trials {
         let causes = if fixes { commands.join(",") } else { String::new() };
         command.push(format!("{disturbance}:{causes}:{ms}"));
     }
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
     // The RAM disk of `writeback`, and what fixes are typed with.
-    let with = ["--cpus", "3", "--module", "brd", "--tool", "pgrep", "--tool", "taskset", "--tool", "chrt"];
+    let mut with = vec!["--cpus", "3", "--module", "brd"];
+    let tools = [&trials_program(), "pgrep", "taskset", "chrt"];
+    with.extend(tools.iter().flat_map(|tool| ["--tool", tool]));
     lab(kernel, line, &with, &command)
 }
 

@@ -14,6 +14,13 @@ pub fn binary() -> PathBuf {
     std::env::var_os("DYNTICK").unwrap_or_else(|| env!("CARGO_BIN_EXE_dyntick").into()).into()
 }
 
+/// The program that disturbs CPUs of guests and applies fixes there (crate `dyntick-trials`). It is built with these
+/// tests, and a guest has it at the same place as the host (`--tool`).
+pub fn trials_program() -> String {
+    let path = Path::new(env!("CARGO_BIN_EXE_dyntick")).with_file_name("dyntick_trials");
+    path.to_str().expect("a target folder with a name in UTF-8").to_owned()
+}
+
 /// True if everything is asked for (`make test-full`): repetitions that only widen what is covered are few otherwise.
 pub fn is_full() -> bool {
     std::env::var("DYNTICK_TESTS").is_ok_and(|size| size == "full")

@@ -4,6 +4,7 @@
 use super::Disturbance;
 use super::stage::{Stage, checked, write};
 use anyhow::Result;
+use dyntick_agent::spin_block;
 use dyntick_model::CpuList;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -130,7 +131,7 @@ fn drop_caches(stage: &Stage) -> Result<()> {
             // A few new pages stand in this CPU's lists, so that there is something to flush. Written ones: touching
             // memory would be page faults, and MADV_POPULATE_WRITE flushes the lists (mm/gup.c: faultin_page_range).
             let _ = (&file).write_all(&[1; 2 * PAGE]);
-            (0..500).for_each(|_| crate::tasks::spin_block());
+            (0..500).for_each(|_| spin_block());
         }
     })?;
     stage.repeat(Duration::from_millis(10), || write("/proc/sys/vm/compact_memory", "1"))

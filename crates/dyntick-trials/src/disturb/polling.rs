@@ -4,6 +4,7 @@
 use super::Disturbance;
 use super::stage::{Stage, write};
 use anyhow::{Context, Result};
+use dyntick_agent::spin_block;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ fn vmstat(stage: &Stage) -> Result<()> {
             if let Ok((_out, pipe)) = rustix::pipe::pipe() {
                 let _ = rustix::io::write(&pipe, b"x");
             }
-            (0..20_000).for_each(|_| crate::tasks::spin_block());
+            (0..20_000).for_each(|_| spin_block());
         }
     })?;
     write("/proc/sys/vm/stat_interval", "1")?;

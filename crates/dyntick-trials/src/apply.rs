@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-apply`: applies the fixes of `dyntick check` in a guest exactly as printed.
+//! Trials of the fixes that `dyntick check` prints, applied exactly as printed.
 //!
-//! It packs a bundle and checks that, runs the resulting script, checks again, and then takes each choice that the
-//! script leaves to the owner: the commands of notes.
+//! A bundle is packed and checked, the resulting script is run, and the machine is checked again. Then each choice is
+//! taken that the script leaves to the owner: the commands of notes.
 
-use super::guest_fix::own;
-use crate::output;
+use crate::product;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-/// The arguments of `dyntick guest-apply`.
+/// The arguments of `apply`.
 #[derive(Args)]
 pub struct Arguments {
     /// CPUs to check, as for `check`
@@ -30,59 +29,58 @@ const BUNDLE: &str = "/tmp/guest-apply.tar.gz";
 const SCRIPT: &str = "/tmp/guest-apply.sh";
 
 /// Applies the fixes, with a line of JSON for each step.
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(arguments: &Arguments) -> Result<()> {
     let cpus: Vec<&str> = arguments.cpus.iter().flat_map(|cpus| ["-C", cpus]).collect();
     let mut packed = vec!["check", "--json", "--fail-on", "never", "--bundle", BUNDLE];
     packed.extend(&cpus);
-    let found = own(&packed)?;
+    let found = product::json(&packed)?;
     let line = std::fs::read_to_string("/proc/cmdline")?;
-    output::unnamed_json_line(&json!({ "step": "found", "line": line.trim(), "report": found }))?;
+    print(&json!({ "step": "found", "line": line.trim(), "report": found }));
     if arguments.look {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(());
     }
     if let Some(rule) = &arguments.instead {
         return instead(&cpus, &found, rule);
     }
     let mut from = vec!["check", "--from", BUNDLE, "--format", "script", "--fail-on", "never"];
     from.extend(&cpus);
-    let script = Command::new(std::env::current_exe()?).args(&from).output()?;
+    let script = product::dyntick(&from).output()?;
     ensure!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
     std::fs::write(SCRIPT, &script.stdout)?;
     // Each command must succeed.
     let failed = failure(Command::new("sh").args(["-e", SCRIPT]))?;
     let mut left = checked(&cpus)?;
     let text = String::from_utf8_lossy(&script.stdout);
-    output::unnamed_json_line(
-        &json!({ "step": "script", "script": text, "failed": failed, "report": left }),
-    )?;
+    print(&json!({ "step": "script", "script": text, "failed": failed, "report": left }));
     let mut taken = BTreeSet::new();
     while let Some((rule, command)) = choice(&left, &taken) {
         let failed = typed(&command)?;
         left = checked(&cpus)?;
-        let step =
-            json!({ "step": "choice", "rule": rule, "fix": command, "failed": failed, "report": left });
-        output::unnamed_json_line(&step)?;
+        print(&json!({ "step": "choice", "rule": rule, "fix": command, "failed": failed, "report": left }));
         taken.insert(rule);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Applies the first command of a finding, for a machine that cannot be rebooted now.
-fn instead(cpus: &[&str], found: &Value, rule: &str) -> Result<ExitCode> {
+fn instead(cpus: &[&str], found: &Value, rule: &str) -> Result<()> {
     let finding = findings(found).find(|finding| finding["rule"] == rule);
     let command = finding.and_then(command).with_context(|| format!("{rule} offers no command"))?;
     let failed = typed(&command)?;
     let left = checked(cpus)?;
-    output::unnamed_json_line(
-        &json!({ "step": "instead", "rule": rule, "fix": command, "failed": failed, "report": left }),
-    )?;
-    Ok(ExitCode::SUCCESS)
+    print(&json!({ "step": "instead", "rule": rule, "fix": command, "failed": failed, "report": left }));
+    Ok(())
+}
+
+/// Prints a step as a line of JSON.
+fn print(step: &Value) {
+    println!("{step}");
 }
 
 fn checked(cpus: &[&str]) -> Result<Value> {
     let mut arguments = vec!["check", "--json", "--fail-on", "never"];
     arguments.extend(cpus);
-    own(&arguments)
+    product::json(&arguments)
 }
 
 /// The command of the first note that was not applied yet.

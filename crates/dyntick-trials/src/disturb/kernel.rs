@@ -4,6 +4,7 @@
 use super::Disturbance;
 use super::stage::{Stage, write};
 use anyhow::{Context, Result};
+use dyntick_agent::spin_block;
 use std::io::Write;
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ fn kernel_messages(stage: &Stage) -> Result<()> {
     let _victim = stage.task("victim", |over| {
         while !over.load(std::sync::atomic::Ordering::Relaxed) {
             let _ = write("/dev/kmsg", "disturbed");
-            (0..1000).for_each(|_| crate::tasks::spin_block());
+            (0..1000).for_each(|_| spin_block());
         }
     })?;
     stage.wait();
@@ -106,7 +107,7 @@ fn loopback(stage: &Stage) -> Result<()> {
     let _victim = stage.task("victim", move |over| {
         while !over.load(std::sync::atomic::Ordering::Relaxed) {
             let _ = sender.send(b"x");
-            (0..100).for_each(|_| crate::tasks::spin_block());
+            (0..100).for_each(|_| spin_block());
         }
     })?;
     stage.wait();

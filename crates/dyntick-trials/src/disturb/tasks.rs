@@ -2,10 +2,9 @@
 //! Disturbances by other tasks and by the scheduler.
 
 use super::Disturbance;
-use super::stage::{Stage, checked, write};
-use crate::deadline;
-use crate::settle::pin;
+use super::stage::{Stage, checked, pin, write};
 use anyhow::{Context, Result};
+use dyntick_agent::{deadline, spin_block};
 use dyntick_model::CpuList;
 use dyntick_system::schedule;
 use std::sync::atomic::Ordering;
@@ -41,7 +40,7 @@ fn crowd(stage: &Stage) -> Result<()> {
     let member = |_| {
         let member = stage.task("crowd", |over| {
             while !over.load(Ordering::Relaxed) {
-                crate::tasks::spin_block();
+                spin_block();
             }
         })?;
         // It began on the CPU that is to be disturbed.
@@ -154,7 +153,7 @@ fn fifo_task(stage: &Stage) -> Result<()> {
     let _other = stage.task("realtime", |over| {
         let _ = schedule(0, libc::SCHED_FIFO, 10);
         while !over.load(Ordering::Relaxed) {
-            (0..50).for_each(|_| crate::tasks::spin_block());
+            (0..50).for_each(|_| spin_block());
             std::thread::sleep(Duration::from_millis(1));
         }
     })?;
@@ -177,7 +176,7 @@ fn equal_task(stage: &Stage) -> Result<()> {
 fn freezer(stage: &Stage) -> Result<()> {
     let frozen = group("frozen", "+cpu")?;
     let mut program = std::process::Command::new(std::env::current_exe()?)
-        .args(["guest-disturb", "-C", &stage.cpu.to_string(), "ticking", "--ms", "600000"])
+        .args(["disturb", "-C", &stage.cpu.to_string(), "ticking", "--ms", "600000"])
         .spawn()?;
     write(&format!("{frozen}/cgroup.procs"), &program.id().to_string())?;
     let ended = stage.repeat(Duration::from_millis(10), || {

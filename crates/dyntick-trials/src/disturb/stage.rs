@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The stage of a disturbance: the CPU, its victim, the time.
 
-use crate::settle::pin;
-use crate::tasks::spin_block;
 use anyhow::{Context, Result};
+use dyntick_agent::spin_block;
 use dyntick_model::CpuList;
 use dyntick_observe::thread::now_ns;
+use dyntick_system::run_on;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
@@ -40,9 +40,7 @@ impl Stage {
 
     /// The other CPUs that run.
     pub fn others(&self) -> Result<CpuList> {
-        let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
-        let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
-        Ok(online.difference(&self.list()))
+        others(self.cpu)
     }
 
     /// True until the time is over.
@@ -128,4 +126,16 @@ pub(super) fn checked(what: &str, result: i64) -> Result<i64> {
 /// Writes to a file of the kernel.
 pub(super) fn write(path: &str, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("write '{text}' to {path}"))
+}
+
+/// The online CPUs but one.
+pub(super) fn others(cpu: u32) -> Result<CpuList> {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
+    Ok(online.difference(&CpuList::from_iter([cpu])))
+}
+
+/// Lets this thread run on these CPUs only.
+pub(super) fn pin(cpus: &CpuList) -> Result<()> {
+    run_on(None, cpus).with_context(|| format!("run on CPUs {cpus}"))
 }

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick guest-fix`: disturbs a CPU in known ways, and tries the printed fixes of `explain` for each.
+//! Trials of the fixes that `dyntick explain` prints.
 //!
 //! Each fix gets its own disturbance: it starts, is explained, the fix is applied by the shell, and it is explained
 //! again. `check` examines the machine before and after.
 
-use crate::output;
+use crate::{disturb, product};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use dyntick_agent::disturb;
 use dyntick_explain::rules::UNTRIED;
 use serde_json::{Value, json};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The arguments of `dyntick guest-fix`.
+/// The arguments of `fix`.
 #[derive(Args)]
 pub struct Arguments {
     /// Trials, each as DISTURBANCE:CAUSE,CAUSE:MS: the causes whose fixes are tried, and the length of a
@@ -62,13 +61,13 @@ const COMPUTING: &str = "computing";
 const KNOWN: [(&str, &str); 3] = [("GROUP", "limited"), ("DEVICE", "lo"), ("QUEUE", "0")];
 
 /// Runs the trials, with a line of JSON for each disturbance alone and for each fix.
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+pub fn run(arguments: &Arguments) -> Result<()> {
     disturb::keep_off(arguments.cpu)?;
     for one in &arguments.tries {
         let mut trial = Trial { one, cpu: arguments.cpu.to_string(), running: None };
         trial.run().with_context(|| one.disturbance.clone())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The state of a trial.
@@ -82,7 +81,7 @@ impl Trial<'_> {
     fn run(&mut self) -> Result<()> {
         self.begin(None)?;
         let (mut before, mut checked) = (self.explained()?, self.checked()?);
-        output::unnamed_json_line(&self.labelled(json!({ "before": before, "checked": checked })))?;
+        self.print(json!({ "before": before, "checked": checked }));
         for number in 0..self.settings(&before).len() {
             if number > 0 {
                 self.begin(None)?;
@@ -95,14 +94,15 @@ impl Trial<'_> {
                 "fix": setting, "failed": failed, "before": before, "checked": checked,
                 "after": self.explained()?, "checked_after": self.checked()?,
             });
-            output::unnamed_json_line(&self.labelled(after))?;
+            self.print(after);
         }
         self.end()
     }
 
-    fn labelled(&self, mut line: Value) -> Value {
+    /// Prints a line of JSON with the name of the disturbance.
+    fn print(&self, mut line: Value) {
         line["disturbance"] = self.one.disturbance.as_str().into();
-        line
+        println!("{line}");
     }
 
     /// Starts the disturbance again, by itself or as the command of a line.
@@ -123,7 +123,7 @@ impl Trial<'_> {
             return Ok(format!("taskset -c {cpu} sh -c 'while :; do :; done'"));
         }
         let own = std::env::current_exe()?;
-        Ok(format!("{} guest-disturb {name} -C {cpu} --ms {FOREVER_MS}", own.display()))
+        Ok(format!("{} disturb {name} -C {cpu} --ms {FOREVER_MS}", own.display()))
     }
 
     fn end(&mut self) -> Result<()> {
@@ -165,7 +165,8 @@ impl Trial<'_> {
     /// The present explanation.
     fn explained(&self) -> Result<Value> {
         let seconds = (self.one.ms as f64 / 1000.0).to_string();
-        let findings = own(&["explain", "--json", "-o", "-", "-C", &self.cpu, "--", "sleep", &seconds])?;
+        let findings =
+            product::json(&["explain", "--json", "-o", "-", "-C", &self.cpu, "--", "sleep", &seconds])?;
         let on_cpu = &findings["cpus"][0];
         let cause = |cause: &Value| {
             json!({
@@ -182,7 +183,7 @@ impl Trial<'_> {
 
     /// The present findings of `check`.
     fn checked(&self) -> Result<Value> {
-        let report = own(&["check", "--json", "--fail-on", "never", "-C", &self.cpu])?;
+        let report = product::json(&["check", "--json", "--fail-on", "never", "-C", &self.cpu])?;
         let finding = |finding: &Value| json!([finding["rule"], finding["severity"], finding["message"]]);
         Ok(report["findings"].as_array().into_iter().flatten().map(finding).collect())
     }
@@ -195,11 +196,4 @@ impl Drop for Trial<'_> {
             let _ = child.wait();
         }
     }
-}
-
-/// The JSON output of this program.
-pub fn own(arguments: &[&str]) -> Result<Value> {
-    let output = Command::new(std::env::current_exe()?).args(arguments).output()?;
-    let errors = || String::from_utf8_lossy(&output.stderr).into_owned();
-    serde_json::from_slice(&output.stdout).with_context(errors)
 }

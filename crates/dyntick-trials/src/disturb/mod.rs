@@ -13,8 +13,34 @@ mod threads;
 mod timers;
 
 use anyhow::{Context, Result};
-use dyntick_model::CpuList;
-use stage::Stage;
+use clap::Args;
+use stage::{Stage, others, pin};
+
+/// The arguments of `disturb` and of `explain`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Disturbances [default: all]
+    names: Vec<String>,
+    /// CPU to disturb
+    #[arg(short = 'C', long, value_name = "CPU")]
+    pub cpu: u32,
+    /// Disturb for MS ms
+    #[arg(long, value_name = "MS", default_value_t = 300)]
+    pub ms: u64,
+}
+
+impl Arguments {
+    /// The names that were given, or all.
+    pub fn names(&self) -> Vec<String> {
+        if self.names.is_empty() { names().map(str::to_owned).collect() } else { self.names.clone() }
+    }
+}
+
+/// Disturbs a CPU in each way, one after the other.
+pub fn run_all(arguments: &Arguments) -> Result<()> {
+    keep_off(arguments.cpu)?;
+    arguments.names().iter().try_for_each(|name| run(name, arguments.cpu, arguments.ms))
+}
 
 /// A disturbance by its name.
 type Disturbance = (&'static str, fn(&Stage) -> Result<()>);
@@ -23,7 +49,7 @@ const ALL: &[&[Disturbance]] =
     &[tasks::ALL, timers::ALL, memory::ALL, kernel::ALL, threads::ALL, polling::ALL];
 
 /// The names of all disturbances.
-pub fn names() -> impl Iterator<Item = &'static str> {
+fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().copied().flatten().map(|(name, _)| *name)
 }
 
@@ -32,14 +58,14 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// There is no other CPU.
 pub fn keep_off(cpu: u32) -> Result<()> {
-    super::settle::keep_off(&CpuList::from_iter([cpu]))
+    pin(&others(cpu)?)
 }
 
 /// Disturbs a CPU for this many ms, from another one.
 ///
 /// # Errors
 /// A name that there is not, or a kernel that refuses.
-pub fn run(name: &str, cpu: u32, ms: u64) -> Result<()> {
+fn run(name: &str, cpu: u32, ms: u64) -> Result<()> {
     let (_, disturb) = ALL.iter().copied().flatten().find(|(own, _)| *own == name).with_context(|| {
         format!("there is no disturbance '{name}'; there are {}", names().collect::<Vec<_>>().join(", "))
     })?;
