@@ -12,6 +12,7 @@ pub mod isolate;
 pub mod lab;
 pub mod latency;
 mod record;
+mod recording;
 pub mod schema;
 pub mod stat;
 pub mod top;
@@ -60,15 +61,24 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns true if the verb examines a machine, and not only dyntick itself.
-    fn is_of_a_machine(&self) -> bool {
-        !matches!(self, Verb::Completions(_) | Verb::Man(_) | Verb::Schema(_))
+    /// Returns true if the verb looks at this machine, traces it or changes it. `isolate` itself restores, and reports
+    /// more about it.
+    fn is_of_this_machine(&self) -> bool {
+        match self {
+            Verb::Check(_)
+            | Verb::Stat(_)
+            | Verb::Record(_)
+            | Verb::Latency(_)
+            | Verb::Top(_)
+            | Verb::Export(_) => true,
+            Verb::Explain(arguments) => arguments.records(),
+            _ => false,
+        }
     }
 
     /// Runs the verb; the status is 0, or 1 if a check failed.
     pub fn run(self) -> Result<ExitCode> {
-        // `isolate` itself reports more about it.
-        if !matches!(self, Verb::Isolate(_) | Verb::GuestProbe(_)) && self.is_of_a_machine() {
+        if self.is_of_this_machine() {
             isolate::put_leftover_back();
             remove_leftover_traces();
         }
@@ -92,7 +102,7 @@ impl Verb {
     }
 }
 
-/// Removes the trace instances of killed dynticks, of any verb: they cost time on every CPU.
+/// Removes the trace instances of killed dynticks: they cost time on every CPU.
 fn remove_leftover_traces() {
     match dyntick_observe::trace::remove_abandoned() {
         0 => {}

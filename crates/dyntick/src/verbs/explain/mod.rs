@@ -3,7 +3,7 @@
 
 mod report;
 
-use super::record::{What, options, take};
+use super::recording::{What, as_own, options, take};
 use crate::output::{self, Target};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -41,6 +41,13 @@ pub struct Arguments {
     /// Also write the findings with a timeline to FILE, as HTML
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Returns true if this machine is recorded first.
+    pub fn records(&self) -> bool {
+        self.file.is_none()
+    }
 }
 
 /// Explains a record. The status is 0, or that of the recorded command.
@@ -85,5 +92,5 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let document = report::document(&explained, &findings, arguments.verbose);
         arguments.target.page(&document)?;
     }
-    Ok(super::record::as_own(status))
+    Ok(as_own(status))
 }

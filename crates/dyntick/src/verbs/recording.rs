@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Recordings of this machine, as `record` and `explain` take them.
+
+use crate::output;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dyntick_model::CpuList;
+use dyntick_observe::facts::Machine;
+use dyntick_observe::trace::SessionError;
+use dyntick_record::{
+    Options, Record, RecordError, record_command, record_process, record_until_interrupted,
+};
+use dyntick_system::exit_code;
+use std::process::{ExitCode, ExitStatus};
+
+/// The subject of a recording.
+#[derive(Args)]
+pub struct What {
+    /// CPUs to record, e.g. 3 or 2-3,8 [default: nohz_full= and isolated CPUs, else all]
+    #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPULIST")]
+    cpus: Option<CpuList>,
+    /// Record until process PID ends
+    #[arg(short = 'p', long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<i32>,
+    /// Size of each recorded CPU's trace buffer, in KiB
+    #[arg(long, value_name = "KIB", default_value_t = Options::BUFFER_KIB, value_parser = clap::value_parser!(u32).range(16..=1 << 20))]
+    buffer: u32,
+    /// Record the call stack of whatever causes each interruption (kernel and user)
+    #[arg(long)]
+    stacks: bool,
+    /// Record while this command runs; without one, until Ctrl-C
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl What {
+    /// Returns true if a command runs, which then owns standard output.
+    pub fn runs_a_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+}
+
+/// The options of a recording, except its destination; `everywhere`: on all CPUs if none is named.
+pub fn options(what: &What, everywhere: bool) -> Result<Options> {
+    let cpus = match &what.cpus {
+        Some(cpus) if cpus.is_empty() => bail!("-C names no CPU"),
+        Some(cpus) => cpus.clone(),
+        None => set_aside(everywhere)?,
+    };
+    Ok(Options {
+        buffer_kib: what.buffer,
+        stacks: what.stacks,
+        command: what.command.clone(),
+        ..Options::new(cpus)
+    })
+}
+
+/// Records as requested. There is a status if a command ran.
+pub fn take(what: &What, options: &Options) -> Result<(Record, Option<ExitStatus>)> {
+    let taken = match (what.pid, what.command.is_empty()) {
+        (Some(pid), _) => record_process(options, pid).map(|record| (record, None)),
+        (None, true) => {
+            output::note(format_args!("recording CPU {}; stop with Ctrl-C", options.cpus));
+            record_until_interrupted(options).map(|record| (record, None))
+        }
+        (None, false) => {
+            record_command(options, &what.command).map(|(record, status)| (record, Some(status)))
+        }
+    };
+    taken.map_err(|error| match error {
+        // The other errors name their remedy.
+        RecordError::Session(error @ SessionError::File { .. }) => {
+            anyhow::Error::new(error).context(rights())
+        }
+        other => other.into(),
+    })
+}
+
+/// The CPUs that are isolated or nohz_full; all, if there are none or all are requested.
+fn set_aside(all: bool) -> Result<CpuList> {
+    let cpus = Machine::read().context("find out which CPUs to record")?.cpus;
+    let aside = cpus.nohz_full.union(&cpus.isolated);
+    Ok(if all || aside.is_empty() { cpus.online } else { aside })
+}
+
+/// The status of a command as in a shell: 128 plus the signal's number if one ended it.
+pub fn as_own(status: Option<ExitStatus>) -> ExitCode {
+    ExitCode::from(status.map_or(0, exit_code))
+}
+
+/// The privileges that recording needs.
+fn rights() -> &'static str {
+    "recording needs root, or CAP_SYS_ADMIN to mount tracefs and rights to /sys/kernel/tracing; \
+     `dyntick explain FILE` needs neither"
+}
