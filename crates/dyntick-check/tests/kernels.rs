@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Findings depend on the kernel: its version, its configuration, its drivers.
 
-mod good;
-
+use crate::good::{files, good};
 use dyntick_check::{Finding, Machine, Report};
-use good::{files, good};
 
 /// The findings on the good machine with some files replaced, or removed (`-`), and another release.
 fn on(release: &str, changes: &[(&str, &str)]) -> Vec<Finding> {

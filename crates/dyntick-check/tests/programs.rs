@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The resources of programs on isolated CPUs (quotas, policies, packets), and the effect of names on commands.
 
-mod good;
-
+use crate::good::{files, good};
 use dyntick_check::{Machine, Report, Severity};
-use good::{files, good};
 
 /// The fixes of a rule on the good machine with some files replaced; `None` if it finds nothing.
 fn fixes(rule: &str, changes: &[(&str, &str)]) -> Option<Vec<String>> {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Each rule finds its problem on an otherwise well-configured machine, and no other rule finds anything.
 
-mod good;
-
+use crate::good::{files, good};
 use dyntick_check::{Content, Finding, Machine, Report, Severity, Snapshot, rules, sources};
 use dyntick_model::Fix;
-use good::{files, good};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -2,12 +2,9 @@
 //! Whatever names a machine's users give their tasks, groups and parameters, the script for root consists of comments
 //! and of commands that the rules make.
 
-mod good;
-mod lexer;
-
+use crate::good::{files, good};
+use crate::lexer::{Token, words};
 use dyntick_check::{Content, Machine, Report, Snapshot, script};
-use good::{files, good};
-use lexer::{Token, words};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Write;

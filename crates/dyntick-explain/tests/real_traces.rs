@@ -2,8 +2,8 @@
 //! Traces of real Debian kernels (6.1.192, 6.12.117), recorded in emulated guests with two CPUs in
 //! virtual time; CPU 1 is the one that is watched. The load is in each fixture's name.
 
-mod both;
-mod trace;
+use crate::both;
+use crate::trace;
 
 use dyntick_explain::{Context, Explanation, Kind, Known, Summary, rules};
 use dyntick_model::Symbol;

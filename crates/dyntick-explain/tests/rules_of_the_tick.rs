@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Cases that are hard to provoke in a guest, built by hand in the kernel's order of events.
 
-mod both;
+use crate::both;
 
 use dyntick_explain::{Context, Explanation, Kind, Known, explain};
 use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, Softirq, TickDependency};

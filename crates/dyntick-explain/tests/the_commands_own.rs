@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The recorded command's own work on a CPU: that of its tasks, and of the tasks that they start.
 
-mod both;
-
-use both::explained;
+use crate::both::explained;
 use dyntick_explain::{Context, Explanation, Known, KnownCommand};
 use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, TickDependency};
 

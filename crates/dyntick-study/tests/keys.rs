@@ -4,7 +4,7 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p dyntick-study --test keys` writes tables and schemas anew.
 
-mod schema;
+use crate::schema;
 
 use dyntick_study::Study;
 use dyntick_study::keys::{Key, Table, Value, claims, machine, study};

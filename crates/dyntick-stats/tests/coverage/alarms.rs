@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The rate at which chance is taken for a change.
 
-use crate::shapes::{SHAPES, Shape};
-use crate::{RUNS, experiments, seed, seldom, share};
+use super::shapes::{SHAPES, Shape};
+use super::{RUNS, experiments, seed, seldom, share};
 use dyntick_model::Clock;
 use dyntick_stats::compare::{Comparison, Figure, Flag, Outcome, Question, Side, Verdict};
 use dyntick_stats::{Better, Metric, MetricName, Values, mann_whitney, outliers, shift, trend};

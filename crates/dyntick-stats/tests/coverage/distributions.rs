@@ -2,8 +2,8 @@
 //! Distributions of one run a side: whether the intervals of quantiles, their shifts and tails hold for
 //! independent samples.
 
-use crate::shapes::normal;
-use crate::share;
+use super::shapes::normal;
+use super::share;
 use dyntick_model::Clock;
 use dyntick_stats::compare::{Comparison, Distribution, Outcome, Question, Side};
 use dyntick_stats::{Better, Grouped, Histogram, Metric, MetricName, Point, Samples, Values};
@@ -72,8 +72,8 @@ fn quantiles_means_tails_and_superiority() {
         order += usize::from(probability.interval().unwrap().covers(superior));
         true
     });
-    let slack = 100.0 * crate::point();
-    let percent = |count: usize| count as f64 / crate::experiments() as f64 * 100.0;
+    let slack = 100.0 * super::point();
+    let percent = |count: usize| count as f64 / super::experiments() as f64 * 100.0;
     for (point, [alone, shift]) in points.iter().zip(counts) {
         println!(
             "{point} of {SAMPLES} samples: {:.1} %, its shift: {:.1} %, stated 95 %",
@@ -96,5 +96,5 @@ fn false_alarms() {
         found.points.iter().any(|(_, figure)| figure.adjusted_p.is_some_and(|p| p <= 0.05))
     });
     println!("any point of a distribution differs where none does: {:.1} %", found * 100.0);
-    assert!(found <= 0.05 + crate::point(), "{found}");
+    assert!(found <= 0.05 + super::point(), "{found}");
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The coverage of intervals: they contain the truth as often as they state.
 
-use crate::shapes::{SHAPES, Shape};
-use crate::{RUNS, as_stated, seed, share};
+use super::shapes::{SHAPES, Shape};
+use super::{RUNS, as_stated, seed, share};
 use dyntick_stats::{Estimate, median, shift, superiority};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -140,7 +140,7 @@ fn interpolated_ranks_cover_too_little_of_two_modes() {
         one * 100.0,
         two * 100.0
     );
-    assert!((one - 0.95).abs() < crate::point() && two < 0.90 + crate::point(), "{one} {two}");
+    assert!((one - 0.95).abs() < super::point() && two < 0.90 + super::point(), "{one} {two}");
 }
 
 /// The coverage of the shift's interval if one side spreads more than the other, against its assumption: for the book.

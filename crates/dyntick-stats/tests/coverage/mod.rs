@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The coverage of the intervals, and the share of differences that are chance, in simulated experiments with a known
-//! truth. `DYNTICK_TESTS=full cargo test -p dyntick-stats --test coverage -- --nocapture` runs 10 000 of each kind
+//! truth. `DYNTICK_TESTS=full cargo test -p dyntick-stats --test it coverage -- --nocapture` runs 10 000 of each kind
 //! and prints the figures of `docs/src/statistics.md`; without it there are fewer. Seeds are fixed, so a figure is the
 //! same each time.
 

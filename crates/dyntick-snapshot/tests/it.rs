@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate from outside, in one executable: snapshots.
+
+mod bundle;
+mod field;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate from outside, in one executable: statistics.
+
+mod compare;
+mod coverage;
+mod factorial;
+mod references;
