@@ -105,9 +105,14 @@ fn text(kind: &EventKind) -> String {
         SchedMigrate { pid, comm, from, to } => format!("sched_migrate_task {comm} [{pid}] {from} -> {to}"),
         IrqWork { function } => format!("irq_work {function}"),
         Nmi { handler, duration_ns } => format!("nmi_handler {handler} took {duration_ns} ns"),
-        PageFault { user, address, ip } => {
-            format!("page_fault_{} address={address:#x} ip={ip:#x}", if *user { "user" } else { "kernel" })
+        PageFault { user, address, ip, error } => {
+            let mode = if *user { "user" } else { "kernel" };
+            format!("page_fault_{mode} address={address:#x} ip={ip:#x} error_code={error:#x}")
         }
+        LockWait { lock } => format!("contention_begin lock={lock:#x}"),
+        LockWaitEnd { lock } => format!("contention_end lock={lock:#x}"),
+        PageFaultEnd => "handle_mm_fault returns".to_owned(),
+        SignalSent { signal, pid } => format!("signal_generate sig={signal} pid={pid}"),
         Itimer { which, armed } => format!("itimer_state which={which} armed={}", u8::from(*armed)),
         CsdEntry { function } => format!("csd_function_entry {function}"),
         CsdExit { function } => format!("csd_function_exit {function}"),

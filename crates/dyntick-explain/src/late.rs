@@ -80,6 +80,12 @@ pub struct Share {
     pub attributed: bool,
 }
 
+/// The activity of an idle CPU after the wake-up.
+const IDLE_EXIT: &str = "idle exit, switch to the thread";
+
+/// The longest time, ns, in which a CPU leaves idle for a thread that was woken. Beyond it the thread may not run.
+const LONGEST_WAY_NS: u64 = 2_000_000;
+
 /// The longest time, ns, for which the interrupted task goes on before the switch to the woken thread that still counts
 /// as part of the switch: the return from the interrupt and the scheduler.
 const SWITCH_NS: u64 = 10_000;
@@ -89,12 +95,14 @@ impl Story {
     pub fn of(question: &Question<'_>) -> Option<Self> {
         let mut scan = Scan::new(question);
         let waking = Scan::waking(question);
-        let mut story = Writer { question, waking, spans: Vec::new(), chains: BTreeMap::new() };
+        let slack_until = Scan::expires(question);
+        let mut story = Writer { question, waking, slack_until, spans: Vec::new(), chains: BTreeMap::new() };
         let mut seen = false;
         let mut from = question.due_ns;
         for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
             let to = event.ts.clamp(question.due_ns, question.woke_ns);
             if event.cpu == question.cpu {
+                from = story.slack(from, to, &scan);
                 seen |= event.ts >= question.due_ns;
                 // An NMI, whose event comes at its end.
                 let nmi = scan::nmi_before(event).min(to - from);
@@ -108,13 +116,15 @@ impl Story {
             }
             scan.take(event);
         }
+        from = story.slack(from, question.woke_ns, &scan);
         story.add(from, question.woke_ns, &scan.doing(), scan.phase);
         seen.then(|| story.end())
     }
 
-    /// The cause with the largest share, except for the wake-up itself.
+    /// The cause with the largest share.
     pub fn top(&self) -> Option<&Share> {
-        self.causes.iter().find(|share| !is_path(&share.cause))
+        // Of equal ones the first, which is not the wake-up itself.
+        self.causes.iter().rev().max_by_key(|share| share.ns)
     }
 
     /// The time of causes that do not name its use, ns.
@@ -127,11 +137,28 @@ struct Writer<'a> {
     question: &'a Question<'a>,
     /// The begin of the interruption that woke the thread.
     waking: Vec<u64>,
+    /// The time for which the thread's timer was set, if that is after the due time.
+    slack_until: Option<u64>,
     spans: Vec<Span>,
     chains: BTreeMap<CauseId, Chain>,
 }
 
 impl Writer<'_> {
+    /// Adds the part of a time that is the timer slack: before the timer was to expire, without an interrupt. Returns
+    /// the begin of the rest.
+    fn slack(&mut self, from: u64, to: u64, scan: &Scan) -> u64 {
+        let is_waiting =
+            scan.phase == Phase::Asleep && matches!(scan.doing(), Doing::Idle(_) | Doing::Task(_));
+        let until =
+            self.slack_until.filter(|until| is_waiting && *until > from).map_or(from, |until| until.min(to));
+        if until > from {
+            let (at_ns, cause) = (from - self.question.due_ns, CauseId::of(LATE_SLACK));
+            let text = "timer slack: the timer was set for later".to_owned();
+            self.spans.push(Span { at_ns, ns: until - from, text, cause });
+        }
+        until
+    }
+
     fn add(&mut self, from: u64, to: u64, doing: &Doing, phase: Phase) {
         if to <= from {
             return;
@@ -147,12 +174,27 @@ impl Writer<'_> {
         }
     }
 
+    /// An idle CPU that does not take a thread within the time of any exit may not run it.
+    fn tell_throttling(&mut self) {
+        let idle = |span: &&mut Span| span.text == IDLE_EXIT;
+        let ns: u64 = self.spans.iter_mut().filter(idle).map(|span| span.ns).sum();
+        if ns <= LONGEST_WAY_NS {
+            return;
+        }
+        let rule = if self.question.priority > 0 { LATE_REAL_TIME_LIMIT } else { LATE_THROTTLED };
+        for span in self.spans.iter_mut().filter(idle) {
+            span.cause = CauseId::of(rule);
+            span.text = "ready to run, while the CPU ran nothing".to_owned();
+        }
+    }
+
     fn share(&self, cause: CauseId, ns: u64) -> Share {
         let chain = self.chains.get(&cause).cloned().unwrap_or_default();
         Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
     }
 
-    fn end(self) -> Story {
+    fn end(mut self) -> Story {
+        self.tell_throttling();
         let mut sums: BTreeMap<CauseId, u64> = BTreeMap::new();
         self.spans.iter().for_each(|span| *sums.entry(span.cause.clone()).or_default() += span.ns);
         let mut causes: Vec<Share> = sums.into_iter().map(|(cause, ns)| self.share(cause, ns)).collect();
@@ -174,7 +216,7 @@ impl Writer<'_> {
                 "timer interrupt: wakes the thread".to_owned()
             }
             Doing::In(frame) => frame.text(),
-            Doing::Idle(_) if phase != Phase::Asleep => "idle exit, switch to the thread".to_owned(),
+            Doing::Idle(_) if phase != Phase::Asleep => IDLE_EXIT.to_owned(),
             Doing::Idle(state) => self.idle(*state),
             Doing::Task(pid) if *pid == self.question.tid => match phase {
                 Phase::Asleep => "the thread itself, not yet asleep".to_owned(),

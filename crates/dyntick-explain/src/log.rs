@@ -46,6 +46,10 @@ pub(crate) struct Log {
     /// The part of the stack that has come.
     users: Map<u32, (i32, Arc<[u64]>)>,
     has_stacks: bool,
+    /// The last signal that each task sent.
+    signals: Map<i32, u32>,
+    /// The task that gave each CPU up last.
+    switched: Map<u32, i32>,
     /// True if it forgets old entries, and keeps only those that may explain the recent past.
     forgets: bool,
 }
@@ -72,10 +76,12 @@ impl Log {
         self.expect_stack(event);
         match &event.kind {
             SchedSwitch { prev, prev_comm, next, next_comm, .. } => {
+                self.switched.insert(event.cpu, *prev);
                 self.threads.name(*prev, prev_comm);
                 self.threads.name(*next, next_comm);
             }
             SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.threads.name(*pid, comm),
+            SignalSent { signal, .. } => _ = self.signals.insert(event.pid, *signal),
             SchedFork { parent, child } => self.threads.fork(*parent, *child),
             TimerStart { timer, flags, function, .. } => {
                 self.timers.insert(*timer, *flags);
@@ -147,6 +153,8 @@ impl Log {
             UserStack { process, frames } => {
                 self.users.insert(event.cpu, (*process, frames.clone()));
             }
+            // The stack of a thread that goes to sleep causes nothing.
+            KernelStack { .. } if self.switched.get(&event.cpu) == Some(&event.pid) => {}
             KernelStack { frames } => {
                 self.has_stacks = true;
                 let user = self.users.remove(&event.cpu);
@@ -181,6 +189,11 @@ impl Log {
         if origin.function.as_ref() != Some(&names::function(function)) {
             self.set_by.insert(timer, origin);
         }
+    }
+
+    /// The last signal that a task sent.
+    pub fn signal_of(&self, sender: i32) -> Option<u32> {
+        self.signals.get(&sender).copied()
     }
 
     /// Returns true if a thread is the kernel's own.

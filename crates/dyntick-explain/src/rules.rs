@@ -142,6 +142,9 @@ static NAMED: &[&Rule] = &[
     &late::OWN,
     &late::PATH,
     &late::PREEMPTION_OFF,
+    &late::REAL_TIME_LIMIT,
+    &late::SLACK,
+    &late::THROTTLED,
     &late::UNSEEN,
     &unseen::CLOCK_DISTRUSTED,
     &unseen::HYPERVISOR_STEAL,
@@ -195,6 +198,9 @@ pub mod named {
     pub static LATE_OWN: &Rule = &late::OWN;
     pub static LATE_PATH: &Rule = &late::PATH;
     pub static LATE_PREEMPTION_OFF: &Rule = &late::PREEMPTION_OFF;
+    pub static LATE_REAL_TIME_LIMIT: &Rule = &late::REAL_TIME_LIMIT;
+    pub static LATE_SLACK: &Rule = &late::SLACK;
+    pub static LATE_THROTTLED: &Rule = &late::THROTTLED;
     pub static LATE_UNSEEN: &Rule = &late::UNSEEN;
     pub static NOT_ADAPTIVE: &Rule = &not_adaptive::RULE;
     pub static NMI: &Rule = &nmi::RULE;

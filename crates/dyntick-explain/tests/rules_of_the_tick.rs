@@ -318,7 +318,7 @@ fn nmi_within_an_interrupt_is_counted_separately() {
 
 #[test]
 fn page_faults_of_another_tasks_time_slice_do_not_count() {
-    let fault = PageFault { user: true, address: 0x1000, ip: 0x2000 };
+    let fault = PageFault { user: true, address: 0x1000, ip: 0x2000, error: 4 };
     let switch = |prev, prev_state, next| SchedSwitch {
         prev,
         prev_comm: "a".into(),

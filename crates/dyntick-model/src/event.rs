@@ -172,8 +172,16 @@ pub enum EventKind {
     /// `nmi:nmi_handler`, recorded at the handler's end; `duration_ns` is its duration
     Nmi { handler: Symbol, duration_ns: u64 },
     /// `exceptions:page_fault_user` and `page_fault_kernel` (x86); `address` is what was touched, `ip`
-    /// by which instruction
-    PageFault { user: bool, address: u64, ip: u64 },
+    /// by which instruction, `error` the processor's error code
+    PageFault { user: bool, address: u64, ip: u64, error: u64 },
+    /// The return of `handle_mm_fault()`, from a probe
+    PageFaultEnd,
+    /// `lock:contention_begin` (5.19 and newer): this thread, or what had interrupted it, waits for a lock
+    LockWait { lock: u64 },
+    /// `lock:contention_end`
+    LockWaitEnd { lock: u64 },
+    /// `signal:signal_generate`: a signal is sent to a thread
+    SignalSent { signal: u32, pid: i32 },
     /// `ftrace:kernel_stack`: where the kernel was at the event just before it of this CPU, the innermost function
     /// first
     KernelStack { frames: Arc<[Symbol]> },

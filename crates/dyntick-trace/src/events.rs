@@ -3,9 +3,9 @@
 //! kernel they are there, and what is not known without them. Those of interrupts that no device sends
 //! are in `arch/`.
 
-use super::IRQ_WORKS;
 use super::arch::x86;
 use super::fields::Fields;
+use super::{FAULT_END, IRQ_WORKS};
 use Guests::*;
 use Place::*;
 use dyntick_model::EventKind::*;
@@ -213,6 +213,8 @@ pub static EVENTS: &[TraceEvent] = &[
         })
     },
     TraceEvent {
+        // The field is the CPU on which the thread ran last.
+        place: Some(Target("target_cpu")),
         guests: WithStates,
         ..event("sched:sched_waking", &["pid", "target_cpu"], |f| {
             Some(SchedWaking { pid: f.number()? as i32, target: f.number()? as u32 })
@@ -296,14 +298,30 @@ pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
         place: Some(Here),
         without: "this kernel has no exceptions:page_fault_*: page faults are missing",
-        ..event("exceptions:page_fault_user", &["address", "ip"], |f| {
-            Some(PageFault { user: true, address: f.number()?, ip: f.number()? })
+        ..event("exceptions:page_fault_user", &["address", "ip", "error_code"], |f| {
+            Some(PageFault { user: true, address: f.number()?, ip: f.number()?, error: f.number()? })
         })
     },
     TraceEvent {
         place: Some(Here),
-        ..event("exceptions:page_fault_kernel", &["address", "ip"], |f| {
-            Some(PageFault { user: false, address: f.number()?, ip: f.number()? })
+        ..event("exceptions:page_fault_kernel", &["address", "ip", "error_code"], |f| {
+            Some(PageFault { user: false, address: f.number()?, ip: f.number()?, error: f.number()? })
+        })
+    },
+    TraceEvent {
+        place: Some(Here),
+        since: Some((5, 19)),
+        ..event("lock:contention_begin", &["lock_addr"], |f| Some(LockWait { lock: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(Here),
+        since: Some((5, 19)),
+        ..event("lock:contention_end", &["lock_addr"], |f| Some(LockWaitEnd { lock: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(All),
+        ..event("signal:signal_generate", &["sig", "pid"], |f| {
+            Some(SignalSent { signal: f.number()? as u32, pid: f.number()? as i32 })
         })
     },
     event("timer:itimer_state", &["which", "value_sec", "value_nsec"], |f| {
@@ -378,7 +396,12 @@ pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
 
 /// Returns the meaning of an event whose name shows all.
 pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
-    x86::kind_of(name).or_else(|| of_irq_work(name))
+    x86::kind_of(name).or_else(|| of_irq_work(name)).or_else(|| of_fault_end(name))
+}
+
+/// The probe at the end of a page fault.
+fn of_fault_end(event: &str) -> Option<EventKind> {
+    (event.strip_prefix("probe:")? == FAULT_END.name).then_some(EventKind::PageFaultEnd)
 }
 
 /// The probe of a function that was queued for interrupt context has its name.

@@ -10,10 +10,12 @@ pub struct Probe {
     /// The probed function and what is fetched there (`Documentation/trace/kprobetrace.rst`). At a function's first
     /// instruction `$stack0` is the return address.
     pub definition: &'static str,
+    /// True if the event is the function's return.
+    pub at_return: bool,
 }
 
 const fn probe(name: &'static str, definition: &'static str) -> Probe {
-    Probe { name, definition }
+    Probe { name, definition, at_return: false }
 }
 
 /// The probes in place of `ipi:*` and `csd:csd_queue_cpu`. Their functions are those of 6.1's kernel/smp.c and
@@ -36,3 +38,6 @@ pub const IRQ_WORKS: [Probe; 3] = [
     probe("wake_up_klogd_work_func", "wake_up_klogd_work_func"),
     probe("perf_pending_irq", "perf_pending_irq"),
 ];
+
+/// The probe at the end of a page fault, which has no event: the function that handles it returns (mm/memory.c).
+pub const FAULT_END: Probe = Probe { name: "fault_end", definition: "handle_mm_fault", at_return: true };

@@ -22,6 +22,8 @@ pub enum Step {
         by: Actor,
         victim: Task,
         callsite: Symbol,
+        /// Its number, if the event was recorded.
+        signal: Option<u32>,
     },
     Interrupted {
         cpu: u32,

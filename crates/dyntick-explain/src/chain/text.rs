@@ -3,7 +3,7 @@
 
 use super::{Actor, Arrived, CpuTimer, Source, Step, Unseen};
 use crate::{Class, PerfOpener};
-use dyntick_model::Interrupt;
+use dyntick_model::{Interrupt, signal_name};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Step {
@@ -11,7 +11,12 @@ impl Display for Step {
         use Step::*;
         match self {
             Sent { by, callsite } => write!(f, "{by} sent the interrupt ({callsite})"),
-            Signalled { by, victim, callsite } => write!(f, "{by} signalled {victim} ({callsite})"),
+            Signalled { by, victim, callsite, signal: Some(signal) } => {
+                write!(f, "{by} sent {} to {victim} ({callsite})", signal_name(*signal))
+            }
+            Signalled { by, victim, callsite, signal: None } => {
+                write!(f, "{by} signalled {victim} ({callsite})")
+            }
             Interrupted { cpu } => write!(f, "CPU {cpu} was interrupted"),
             OfAnotherProcess { sender, victim } => {
                 write!(f, "{sender} is of another process than {victim}, which had the CPU")

@@ -21,9 +21,9 @@ impl Cpu {
         self.nmi = Some((event.ts, names::function(handler)));
     }
 
-    /// Notes a page fault of the task that has the CPU. Faults of another task are part of its time slice.
+    /// Notes a page fault of the task that has the CPU, also in a time slice that interrupts another task.
     pub(super) fn fault(&mut self, event: &Event, user: bool, log: &Log) {
-        if self.turn.is_some() || event.pid == 0 {
+        if event.pid == 0 {
             return;
         }
         let mut facts = self.facts(event.ts, Entry::PageFault { user }, log.task(event.pid));

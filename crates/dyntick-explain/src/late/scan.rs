@@ -132,6 +132,17 @@ impl Scan {
         Vec::new()
     }
 
+    /// The time for which the kernel set the thread's timer, if that is after the due time: the last timer that the
+    /// thread set before.
+    pub fn expires(question: &Question<'_>) -> Option<u64> {
+        let set = question.events.iter().take_while(|event| event.ts < question.due_ns).filter_map(|event| {
+            let EventKind::HrtimerStart { function, expires, .. } = &event.kind else { return None };
+            (event.pid == question.tid && &**function == "hrtimer_wakeup").then_some(*expires)
+        });
+        let expires = u64::try_from(set.last()?).ok()?;
+        (expires > question.due_ns && expires < question.woke_ns).then_some(expires)
+    }
+
     pub fn doing(&self) -> Doing {
         if let Some(frame) = self.frames.last() {
             return Doing::In(frame.clone());

@@ -28,6 +28,39 @@ pub(super) static IDLE: Rule = Rule {
     ..Rule::DEFAULT
 };
 
+pub(super) static SLACK: Rule = Rule {
+    id: "late-slack",
+    title: "Timer slack of the thread",
+    explanation: "The timer of a thread under a normal policy may expire later by its timer slack, 50 µs by default, so \
+        that several timers share one interrupt. The kernel set it for that later time.",
+    fixes: &[RuleFix::advice(
+        "in the program: prctl(PR_SET_TIMERSLACK, 1), or a real-time policy, under which there is no slack",
+        "The timer expires at the time that the thread asked for.",
+    )],
+    source: "kernel/time/hrtimer.c: hrtimer_nanosleep, schedule_hrtimeout_range",
+    ..Rule::DEFAULT
+};
+
+pub(super) static THROTTLED: Rule = Rule {
+    id: "late-throttled",
+    title: "Throttled: ready to run, while the CPU ran nothing",
+    explanation: "The thread was woken, and an idle CPU takes a thread at once, unless its group may not run: the CPU \
+        quota of its control group (cpu.max) was used up.",
+    fixes: &[RuleFix::command("echo max > /sys/fs/cgroup/{group}/cpu.max", "Removes the quota.")],
+    source: "kernel/sched/fair.c: throttle_cfs_rq",
+    ..Rule::DEFAULT
+};
+
+pub(super) static REAL_TIME_LIMIT: Rule = Rule {
+    id: "late-real-time-limit",
+    title: "Throttled: real-time tasks had used up their share",
+    explanation: "The thread was woken, and waited although the CPU ran nothing: real-time tasks may use \
+        sched_rt_runtime_us of each sched_rt_period_us.",
+    fixes: &[RuleFix::command("sysctl -w kernel.sched_rt_runtime_us=-1", "Removes the limit.")],
+    source: "kernel/sched/rt.c: sched_rt_runtime_exceeded",
+    ..Rule::DEFAULT
+};
+
 pub(super) static INTERRUPTS_OFF: Rule = Rule {
     id: "late-interrupts-off",
     title: "Timer interrupt delayed while a task ran (interrupts off, SMI, hypervisor)",

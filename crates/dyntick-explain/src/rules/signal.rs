@@ -21,6 +21,10 @@ pub(super) static RULE: Rule = Rule {
         interrupted. The same is done for task_work that is queued to a task (io_uring, CPU-time timers).",
     fixes: &[
         RuleFix::advice(
+            "if it is SIGURG within a program in Go: GODEBUG=asyncpreemptoff=1, or a thread that runs no Go code",
+            not_tried!("The runtime no longer preempts its own threads by signals."),
+        ),
+        RuleFix::advice(
             "do not signal the thread: handle signals in a thread on another CPU (sigmask), or signal \
                 through polled memory",
             "No interrupt. Garbage collectors and debuggers that stop threads by signals need another \
@@ -41,6 +45,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
         by: (&send.origin).into(),
         victim: case.facts.victim.clone(),
         callsite: send.callsite.clone(),
+        signal: case.log.signal_of(send.origin.task.pid),
     };
     Finding::new(CauseId::of(&RULE), [signalled])
 }

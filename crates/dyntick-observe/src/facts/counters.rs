@@ -19,15 +19,29 @@ pub struct Counts {
     pub steal: BTreeMap<u32, u64>,
     /// System management interrupts, by CPU; empty where they cannot be read.
     pub smis: BTreeMap<u32, u64>,
+    /// The counters of `/proc/vmstat` about page faults, of the whole machine; none in records that older versions made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory: BTreeMap<String, u64>,
+    /// The hits of each probe in programs (`uprobe_profile` of tracefs): its name, with its file; none in records that
+    /// older versions made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probes: BTreeMap<String, u64>,
 }
 
 impl Counts {
+    /// The text of `/proc/interrupts`.
+    pub fn interrupts() -> String {
+        std::fs::read_to_string("/proc/interrupts").unwrap_or_default()
+    }
+
     /// Reads them. For the SMIs each CPU is interrupted once, so this is not for the time that is observed.
     pub fn read(cpus: &CpuList) -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         Self {
-            interrupts: read("/proc/interrupts"),
+            interrupts: Self::interrupts(),
             steal: steal(&read("/proc/stat")),
+            memory: memory(&read("/proc/vmstat")),
+            probes: probes(&read("/sys/kernel/tracing/uprobe_profile")),
             smis: cpus.iter().filter_map(|cpu| Some((cpu, smis(cpu)?))).collect(),
         }
     }
@@ -41,6 +55,28 @@ fn steal(stat: &str) -> BTreeMap<u32, u64> {
     stat.lines().filter_map(of_cpu).collect()
 }
 
+/// The counters that tell kinds of page faults apart.
+const OF_FAULTS: [&str; 5] =
+    ["numa_hint_faults", "pgmajfault", "thp_fault_alloc", "pswpin", "numa_pages_migrated"];
+
+fn memory(vmstat: &str) -> BTreeMap<String, u64> {
+    let of_line = |line: &str| {
+        let (name, count) = line.split_once(' ')?;
+        OF_FAULTS.contains(&name).then_some((name.to_owned(), count.trim().parse().ok()?))
+    };
+    vmstat.lines().filter_map(of_line).collect()
+}
+
+/// The lines `FILE EVENT HITS` (kernel/trace/trace_uprobe.c: probes_profile_seq_show; 6.1 to 7.2).
+fn probes(profile: &str) -> BTreeMap<String, u64> {
+    let of_line = |line: &str| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [file, event, hits, ..] = words[..] else { return None };
+        Some((format!("{event} of {file}"), hits.parse().ok()?))
+    };
+    profile.lines().filter_map(of_line).collect()
+}
+
 fn smis(cpu: u32) -> Option<u64> {
     let file = std::fs::File::open(format!("/dev/cpu/{cpu}/msr")).ok()?;
     let mut bytes = [0; 8];
@@ -51,6 +87,13 @@ fn smis(cpu: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_of_faults_and_probes() {
+        assert_eq!(memory("nr_free_pages 7\npgmajfault 3\n"), BTreeMap::from([("pgmajfault".to_owned(), 3)]));
+        let lines = "  /usr/bin/x                 work             12          0\n\n";
+        assert_eq!(probes(lines), BTreeMap::from([("work of /usr/bin/x".to_owned(), 12)]));
+    }
 
     #[test]
     fn steal_is_the_eighth_column() {

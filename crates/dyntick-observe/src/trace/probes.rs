@@ -14,9 +14,10 @@ pub struct Probes(Vec<String>);
 
 impl Probes {
     /// Sets a probe and returns the name of its event, `group:name`.
-    pub fn set(&mut self, Probe { name, definition }: Probe) -> std::io::Result<String> {
+    pub fn set(&mut self, Probe { name, definition, at_return }: Probe) -> std::io::Result<String> {
         let group = format!("{PREFIX}{}", std::process::id());
-        define(&format!("p:{group}/{name} {definition}"))?;
+        let kind = if at_return { 'r' } else { 'p' };
+        define(&format!("{kind}:{group}/{name} {definition}"))?;
         self.0.push(format!("{group}/{name}"));
         Ok(format!("{group}:{name}"))
     }

@@ -125,7 +125,7 @@ impl TraceSession {
     /// Records behind each event where the program was, as far as its frame pointers lead and at most 8 frames.
     pub fn user_stacks(&mut self) -> Result<(), SessionError> {
         self.write("options/userstacktrace", "1")?;
-        self.events.extend([KERNEL_STACK, USER_STACK].map(|event| (event.to_owned(), event.to_owned())));
+        self.events.push((USER_STACK.to_owned(), USER_STACK.to_owned()));
         Ok(())
     }
 
@@ -140,12 +140,16 @@ impl TraceSession {
 
     /// Records behind those of this event that pass the filter where the kernel was. For an event that this kernel
     /// lacks it does nothing.
-    pub fn kernel_stacks(&self, event: &str, filter: Option<&str>) -> Result<(), SessionError> {
+    pub fn kernel_stacks(&mut self, event: &str, filter: Option<&str>) -> Result<(), SessionError> {
         let trigger = filter.map_or("stacktrace".to_owned(), |filter| format!("stacktrace if {filter}"));
         match self.events.iter().find(|(name, _)| name == event) {
-            Some((_, own)) => self.write(&format!("{}/trigger", event_folder(own)), &trigger),
-            None => Ok(()),
+            Some((_, own)) => self.write(&format!("{}/trigger", event_folder(own)), &trigger)?,
+            None => return Ok(()),
         }
+        if !self.events.iter().any(|(name, _)| name == KERNEL_STACK) {
+            self.events.push((KERNEL_STACK.to_owned(), KERNEL_STACK.to_owned()));
+        }
+        Ok(())
     }
 
     /// Takes out what is recorded up to now, until `raw` has `most` bytes. Recording may go on: then what comes

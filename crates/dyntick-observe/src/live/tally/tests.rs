@@ -189,8 +189,8 @@ fn calls_work_faults_and_decisions() {
         (50, WorkStart { work: 8, function: "vmstat".into() }),
         (60, WorkEnd { work: 9 }),
         (90, WorkEnd { work: 8 }),
-        (100, PageFault { user: true, address: 1, ip: 2 }),
-        (101, PageFault { user: false, address: 1, ip: 2 }),
+        (100, PageFault { user: true, address: 1, ip: 2, error: 4 }),
+        (101, PageFault { user: false, address: 1, ip: 2, error: 4 }),
         (110, kept.clone()),
         (120, kept),
         (130, TickStop { success: true, dependency: TickDependency::None }),
@@ -454,7 +454,7 @@ fn a_full_table_counts_families() {
         let begins = TimerEntry { timer, function: format!("function-{timer}").into() };
         take(&mut tally, &[(timer, begins)]);
     }
-    take(&mut tally, &[(1 << 40, PageFault { user: true, address: 0, ip: 0 })]);
+    take(&mut tally, &[(1 << 40, PageFault { user: true, address: 0, ip: 0, error: 4 })]);
     let counts = read(&mut tally);
     assert_eq!(of(&counts, &Key::Unnamed { family: "timer" }).0, 5);
     assert_eq!(of(&counts, &Key::PageFault { user: true }).0, 1, "what has no family has its place");
@@ -497,7 +497,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
         (0u64..3).prop_map(move |work| WorkStart { work, function: function(work) }),
         (0u64..3).prop_map(|work| WorkEnd { work }),
         (0i32..4, 0i32..200).prop_map(|(prev, next)| switch(prev, next)),
-        Just(PageFault { user: true, address: 0, ip: 0 }),
+        Just(PageFault { user: true, address: 0, ip: 0, error: 4 }),
         (0u64..50).prop_map(|duration_ns| Nmi { handler: "handler".into(), duration_ns }),
     ]
 }
