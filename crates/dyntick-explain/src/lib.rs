@@ -16,6 +16,7 @@ pub mod fixes;
 mod intern;
 mod interruption;
 pub mod late;
+pub mod ledger;
 mod log;
 mod names;
 mod observer;

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The ledger of threads: where the time of each went, all of it, also where it did not run. Pure.
+//!
+//! A thread runs, is ready to run, or sleeps. Each of these is split by what is known: interrupts and page faults while
+//! it ran, the task that had its CPU while it was ready, and the place in the kernel where it slept, with the one that
+//! ended it. The parts add up to the time that the thread lived in the window.
+
+mod account;
+mod place;
+mod wait;
+pub mod words;
+
+pub use account::{Amount, Ended, Spent, ThreadAccount};
+pub use place::{Place, Waits};
+
+use crate::{Context, Interruption, Kind, Task};
+use account::{Account, Limits};
+use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within};
+use wait::{Asleep, Ready};
+
+/// The maximum number of threads that are followed: those of a busy build. Later ones are counted.
+const MOST_THREADS: usize = 1 << 14;
+
+/// The threads that a ledger is about.
+pub trait Whose {
+    /// Returns true if a thread of this number and name is one of them.
+    fn is_one(&self, thread: i32, comm: &str) -> bool;
+    /// Notes that one thread started another.
+    fn fork(&mut self, parent: i32, child: i32);
+}
+
+/// The state of a thread.
+#[derive(Debug)]
+enum State {
+    /// It has a CPU since then.
+    Running { since: u64 },
+    /// It wants a CPU.
+    Ready(Ready),
+    /// It sleeps or is stopped.
+    Asleep(Asleep),
+    /// It is on a CPU that is not recorded, or was not seen yet.
+    Unseen { since: u64 },
+    /// It has ended.
+    Ended,
+}
+
+/// A page fault that is handled.
+#[derive(Debug)]
+struct Handling {
+    kind: Fault,
+    /// The time since which it has had the CPU for it.
+    since: u64,
+    /// The time that it had before.
+    ns: u64,
+    /// The time of that in which it spun for a lock.
+    locked_ns: u64,
+}
+
+/// The kinds of page faults that the processor tells (`error_code`, Intel SDM volume 3, "Page-Fault Exceptions").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// No page was there.
+    Absent,
+    /// A write to a page that is there: copy on write, or write protection.
+    Write,
+    /// Another access that a page that is there does not permit.
+    Access,
+}
+
+impl Fault {
+    /// The kind by bit 0 (a page is there) and bit 1 (a write).
+    fn of(error_code: u64) -> Self {
+        match error_code & 3 {
+            3 => Fault::Write,
+            1 => Fault::Access,
+            _ => Fault::Absent,
+        }
+    }
+}
+
+/// A lock that a thread waits for. It may spin before it sleeps.
+#[derive(Debug)]
+struct LockWait {
+    /// The time since which it has had the CPU meanwhile.
+    since: u64,
+    spun_ns: u64,
+    slept_ns: u64,
+    place: Option<Place>,
+    /// The one that woke it last.
+    by: Option<Ended>,
+}
+
+#[derive(Debug)]
+struct Followed {
+    task: Task,
+    state: State,
+    fault: Option<Handling>,
+    lock: Option<LockWait>,
+    account: Account,
+}
+
+/// A ledger, filled as events come.
+pub struct Ledger<'a, W: Whose> {
+    context: &'a Context,
+    roll: Roll<W>,
+    /// The task that has each recorded CPU.
+    current: Map<u32, Task>,
+    /// The threads that are ready on each CPU.
+    ready: Map<u32, Set<i32>>,
+    /// The thread that went to sleep last on each CPU, whose stack may follow.
+    asleep: Map<u32, i32>,
+    /// The thread that began to wait for a lock last on each CPU, whose stack may follow.
+    locking: Map<u32, i32>,
+    /// The signals that were sent to a thread and have not stopped it yet.
+    signals: Map<i32, (u32, Ended)>,
+    /// True if the ends of page faults are recorded.
+    faults_end: bool,
+}
+
+/// The threads that are followed.
+struct Roll<W> {
+    whose: W,
+    threads: Map<i32, Followed>,
+    /// The number of threads beyond the maximum.
+    more: u64,
+}
+
+impl<W: Whose> Roll<W> {
+    /// The thread, if it is one of them.
+    fn follow(
+        &mut self,
+        pid: i32,
+        comm: &Symbol,
+        state: impl FnOnce() -> State,
+        born: u64,
+    ) -> Option<&mut Followed> {
+        if pid == 0 || !self.threads.contains_key(&pid) {
+            if pid == 0 || !self.whose.is_one(pid, comm) {
+                return None;
+            }
+            if self.threads.len() == MOST_THREADS {
+                self.more += 1;
+                return None;
+            }
+            let task = Task::named(pid, comm);
+            let one = Followed { task, state: state(), fault: None, lock: None, account: Account::new(born) };
+            self.threads.insert(pid, one);
+        }
+        self.threads.get_mut(&pid)
+    }
+}
+
+impl<'a, W: Whose> Ledger<'a, W> {
+    /// Creates a ledger of these threads.
+    pub fn new(context: &'a Context, whose: W) -> Self {
+        Self {
+            context,
+            roll: Roll { whose, threads: Map::default(), more: 0 },
+            current: Map::default(),
+            ready: Map::default(),
+            asleep: Map::default(),
+            locking: Map::default(),
+            signals: Map::default(),
+            faults_end: false,
+        }
+    }
+
+    fn clamp(&self, ts: u64) -> u64 {
+        ts.clamp(self.context.window.0, self.context.window.1)
+    }
+
+    fn is_recorded(&self, cpu: u32) -> bool {
+        self.context.cpus.contains(cpu)
+    }
+
+    /// Applies the next event, in the order of time.
+    pub fn event(&mut self, event: &Event) {
+        use EventKind::*;
+        if self.is_recorded(event.cpu) && !self.current.contains_key(&event.cpu) {
+            self.begin_cpu(event);
+        }
+        match &event.kind {
+            SchedSwitch { prev, prev_comm, prev_state, next, next_comm } if self.is_recorded(event.cpu) => {
+                self.leave(event, *prev, prev_comm, *prev_state);
+                self.take_turns(event.cpu, event.ts, Task::named(*next, next_comm));
+                self.enter(event, *next, next_comm);
+            }
+            SchedWaking { pid, target } => self.wake(event, *pid, *target),
+            SchedWakeup { pid, comm, target } => {
+                let (begin, born) = (self.context.window.0, self.clamp(event.ts));
+                self.roll.follow(*pid, comm, || State::Unseen { since: begin }, begin.min(born));
+                self.wake(event, *pid, *target);
+                self.arrive(event.ts, *pid, *target);
+            }
+            SchedMigrate { pid, from, to, .. } => self.migrate(event, *pid, *from, *to),
+            SchedFork { parent, child } => self.fork(event, *parent, *child),
+            TaskRename { pid, comm } => {
+                if let Some(one) = self.roll.threads.get_mut(pid) {
+                    one.task.comm = comm.clone();
+                }
+            }
+            KernelStack { frames } => self.stack(event, frames),
+            SignalSent { signal, pid } => {
+                if self.roll.threads.contains_key(pid) {
+                    self.signals.insert(*pid, (*signal, self.actor(event)));
+                }
+            }
+            PageFault { error, .. } => self.fault(event, *error),
+            PageFaultEnd => self.fault_ends(event),
+            LockWait { .. } if event.within == Within::Task => self.lock(event),
+            LockWaitEnd { .. } if event.within == Within::Task => self.lock_is_had(event),
+            _ => {}
+        }
+    }
+
+    /// Notes the task of a CPU at its first event: it has had the CPU since the begin.
+    fn begin_cpu(&mut self, event: &Event) {
+        let comm = self.context.comms.get(&event.pid).cloned().unwrap_or_else(|| "?".into());
+        self.current.insert(event.cpu, Task::named(event.pid, &comm));
+        let begin = self.context.window.0;
+        let running = State::Running { since: begin };
+        self.roll.follow(event.pid, &comm, || running, begin);
+    }
+
+    /// A task gives its CPU up.
+    fn leave(&mut self, event: &Event, pid: i32, comm: &Symbol, prev_state: u64) {
+        let (now, cpu, begin) = (self.clamp(event.ts), event.cpu, self.context.window.0);
+        let Some(one) = self.roll.follow(pid, comm, || State::Running { since: begin }, begin) else {
+            return;
+        };
+        one.task.comm = comm.clone();
+        if let Some(fault) = &mut one.fault {
+            fault.ns += now.saturating_sub(fault.since.max(begin));
+        }
+        if let Some(lock) = &mut one.lock {
+            lock.spun_ns += now.saturating_sub(lock.since);
+        }
+        one.run_until(now);
+        match wait::Sleep::of(prev_state) {
+            wait::Sleep::Dead => {
+                one.account.died(now);
+                one.state = State::Ended;
+            }
+            wait::Sleep::None => {
+                one.state = State::Ready(Ready::preempted(cpu, now));
+                self.ready.entry(cpu).or_default().insert(pid);
+            }
+            sleep => {
+                let by_signal = self.signals.remove(&pid).filter(|_| sleep == wait::Sleep::Stopped);
+                one.state = State::Asleep(Asleep::new(now, sleep, by_signal));
+                self.asleep.insert(cpu, pid);
+            }
+        }
+    }
+
+    /// Divides the time of those that wait for a CPU: another task has it from now on.
+    fn take_turns(&mut self, cpu: u32, ts: u64, next: Task) {
+        let now = self.clamp(ts);
+        let before = self.current.insert(cpu, next);
+        let Some(waiting) = self.ready.get(&cpu) else { return };
+        for pid in waiting {
+            if let Some(Followed { state: State::Ready(ready), .. }) = self.roll.threads.get_mut(pid) {
+                ready.until(now, before.as_ref());
+            }
+        }
+    }
+
+    /// A task gets a CPU.
+    fn enter(&mut self, event: &Event, pid: i32, comm: &Symbol) {
+        let (now, begin) = (self.clamp(event.ts), self.context.window.0);
+        let limits = Limits::of(self.context, pid);
+        let Some(one) = self.roll.follow(pid, comm, || State::Unseen { since: begin }, begin) else { return };
+        one.task.comm = comm.clone();
+        match std::mem::replace(&mut one.state, State::Running { since: now }) {
+            State::Ready(ready) => {
+                if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
+                    waiting.remove(&pid);
+                }
+                one.account.waited(ready, now, &limits);
+            }
+            State::Asleep(asleep) => one.account.slept(asleep, now, None, None),
+            State::Unseen { since } => one.account.add(Spent::Unseen, now.saturating_sub(since)),
+            State::Running { since } => one.account.add(Spent::Ran, now.saturating_sub(since)),
+            State::Ended => one.account.reborn(now),
+        }
+        if let Some(fault) = &mut one.fault {
+            fault.since = now;
+        }
+        if let Some(lock) = &mut one.lock {
+            lock.since = now;
+        }
+    }
+
+    /// A wake-up begins.
+    fn wake(&mut self, event: &Event, pid: i32, target: u32) {
+        let now = self.clamp(event.ts);
+        if !matches!(self.roll.threads.get(&pid), Some(Followed { state: State::Asleep(_), .. })) {
+            return;
+        }
+        let by = self.actor(event);
+        let kept = self.kept(&by, &pid, now);
+        let Some(one) = self.roll.threads.get_mut(&pid) else { return };
+        let ready = State::Ready(Ready::woken(target, now));
+        if let State::Asleep(asleep) = std::mem::replace(&mut one.state, ready) {
+            match &mut one.lock {
+                Some(lock) => {
+                    lock.slept_ns += now.saturating_sub(asleep.since);
+                    lock.by = Some(by);
+                }
+                None => one.account.slept(asleep, now, Some(by), kept),
+            }
+        }
+        self.ready.entry(target).or_default().insert(pid);
+    }
+
+    /// What kept the waker from its CPU while the thread slept, if the waker is followed.
+    fn kept(&self, by: &Ended, pid: &i32, now: u64) -> Option<(Symbol, u64)> {
+        let Ended::Task(waker) = by else { return None };
+        let State::Asleep(asleep) = &self.roll.threads.get(pid)?.state else { return None };
+        let waker = self.roll.threads.get(&waker.pid).filter(|_| waker.pid != *pid)?;
+        waker.account.kept_since(asleep.since, now)
+    }
+
+    /// A woken task is put into the queue of a CPU.
+    fn arrive(&mut self, ts: u64, pid: i32, target: u32) {
+        let now = self.clamp(ts);
+        let current = |cpu: &u32| self.current.get(cpu);
+        let Some(Followed { state: State::Ready(ready), .. }) = self.roll.threads.get_mut(&pid) else {
+            return;
+        };
+        if ready.cpu == target {
+            return;
+        }
+        ready.until(now, current(&ready.cpu));
+        if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
+            waiting.remove(&pid);
+        }
+        ready.cpu = target;
+        self.ready.entry(target).or_default().insert(pid);
+    }
+
+    fn migrate(&mut self, event: &Event, pid: i32, from: u32, to: u32) {
+        let (now, by, is_seen) = (self.clamp(event.ts), self.actor(event), self.is_recorded(to));
+        let Some(one) = self.roll.threads.get_mut(&pid) else { return };
+        one.account.moved(by);
+        if let State::Ready(ready) = &mut one.state {
+            if ready.cpu == from || ready.cpu != to {
+                ready.until(now, self.current.get(&ready.cpu));
+            }
+            if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
+                waiting.remove(&pid);
+            }
+            if is_seen {
+                ready.cpu = to;
+                self.ready.entry(to).or_default().insert(pid);
+            } else {
+                let limits = Limits::of(self.context, pid);
+                if let State::Ready(ready) = std::mem::replace(&mut one.state, State::Unseen { since: now }) {
+                    one.account.waited(ready, now, &limits);
+                }
+            }
+        }
+    }
+
+    fn fork(&mut self, event: &Event, parent: i32, child: i32) {
+        let now = self.clamp(event.ts);
+        self.roll.whose.fork(parent, child);
+        let comm =
+            self.roll.threads.get(&parent).map_or_else(|| "?".into(), |parent| parent.task.comm.clone());
+        if let Some(one) = self.roll.threads.get_mut(&child) {
+            if matches!(one.state, State::Ended) {
+                one.account.reborn(now);
+                one.state = State::Unseen { since: now };
+            }
+            return;
+        }
+        self.roll.follow(child, &comm, || State::Unseen { since: now }, now);
+    }
+
+    /// The stack of the thread that has just gone to sleep on a CPU.
+    fn stack(&mut self, event: &Event, frames: &[Symbol]) {
+        if self.locking.remove(&event.cpu) == Some(event.pid) {
+            if let Some(Followed { lock: Some(lock), .. }) = self.roll.threads.get_mut(&event.pid) {
+                lock.place.get_or_insert_with(|| Place::of(frames));
+            }
+            return;
+        }
+        let Some(pid) = self.asleep.remove(&event.cpu).filter(|pid| *pid == event.pid) else { return };
+        if let Some(Followed { state: State::Asleep(asleep), .. }) = self.roll.threads.get_mut(&pid) {
+            asleep.place.get_or_insert_with(|| Place::of(frames));
+        }
+    }
+
+    fn fault(&mut self, event: &Event, error_code: u64) {
+        let now = self.clamp(event.ts);
+        let ends = self.faults_end;
+        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        if let Some(before) = one.fault.take().filter(|_| ends) {
+            one.account.faulted(before.kind, before.ns);
+        }
+        one.account.fault_began(Fault::of(error_code));
+        one.fault = Some(Handling { kind: Fault::of(error_code), since: now, ns: 0, locked_ns: 0 });
+    }
+
+    fn fault_ends(&mut self, event: &Event) {
+        self.faults_end = true;
+        let now = self.clamp(event.ts);
+        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        if let Some(Handling { kind, since, ns, locked_ns }) = one.fault.take() {
+            let ns = (ns + now.saturating_sub(since)).saturating_sub(locked_ns);
+            one.account.faulted(kind, ns);
+        }
+    }
+
+    fn lock(&mut self, event: &Event) {
+        let now = self.clamp(event.ts);
+        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        // A lock within another wait is a part of it.
+        if one.lock.is_none() {
+            one.lock = Some(LockWait { since: now, spun_ns: 0, slept_ns: 0, place: None, by: None });
+            self.locking.insert(event.cpu, event.pid);
+        }
+    }
+
+    fn lock_is_had(&mut self, event: &Event) {
+        let now = self.clamp(event.ts);
+        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        if let Some(mut lock) = one.lock.take() {
+            lock.spun_ns += now.saturating_sub(lock.since);
+            one.waited_for(lock);
+        }
+    }
+
+    /// Adds an interruption of a thread.
+    pub fn interruption(&mut self, one: &Interruption) {
+        let is_turn = matches!(one.kind, Kind::WorkItem | Kind::KernelThread);
+        if !one.kind.is_interruption() || is_turn {
+            return;
+        }
+        if let Some(victim) = self.roll.threads.get_mut(&one.victim.pid) {
+            victim.account.interrupted(one.duration_ns);
+        }
+    }
+
+    /// The actor of an event.
+    fn actor(&self, event: &Event) -> Ended {
+        if event.within != Within::Task || event.pid == 0 {
+            return Ended::Interrupt;
+        }
+        let named = self.roll.threads.get(&event.pid).map(|one| one.task.clone());
+        let current = self.current.get(&event.cpu).filter(|task| task.pid == event.pid).cloned();
+        let comm = || self.context.comms.get(&event.pid).cloned().unwrap_or_else(|| "?".into());
+        Ended::Task(named.or(current).unwrap_or_else(|| Task::named(event.pid, &comm())))
+    }
+
+    /// Returns the accounts of the threads that ran or were seen to want a CPU, by TID, and the number of threads that
+    /// were not followed.
+    pub fn finish(mut self) -> (Vec<ThreadAccount>, u64) {
+        let end = self.context.window.1;
+        let mut accounts = Vec::new();
+        for (pid, mut one) in std::mem::take(&mut self.roll.threads) {
+            if let Some(fault) = one.fault.take().filter(|_| self.faults_end) {
+                one.account.faulted(fault.kind, fault.ns);
+            }
+            if let Some(mut lock) = one.lock.take() {
+                match &one.state {
+                    State::Running { .. } => lock.spun_ns += end.saturating_sub(lock.since),
+                    State::Asleep(asleep) => {
+                        lock.slept_ns += end.saturating_sub(asleep.since);
+                        one.state = State::Ended;
+                        one.account.died(end);
+                    }
+                    _ => {}
+                }
+                one.waited_for(lock);
+            }
+            match std::mem::replace(&mut one.state, State::Ended) {
+                State::Running { since } => one.account.ran(since, end),
+                State::Ready(mut ready) => {
+                    ready.until(end, self.current.get(&ready.cpu));
+                    one.account.waited(ready, end, &Limits::of(self.context, pid));
+                }
+                State::Asleep(asleep) => one.account.slept(asleep, end, None, None),
+                State::Unseen { since } => one.account.add(Spent::Unseen, end.saturating_sub(since)),
+                State::Ended => {}
+            }
+            accounts.push(one.account.finish(one.task, end, self.faults_end));
+        }
+        accounts.sort_by_key(|account| account.task.pid);
+        (accounts, self.roll.more)
+    }
+}
+
+impl Followed {
+    /// Adds a wait for a lock that is over, or that the window ended.
+    fn waited_for(&mut self, lock: LockWait) {
+        if let Some(fault) = &mut self.fault {
+            fault.locked_ns += lock.spun_ns;
+        }
+        let LockWait { spun_ns, slept_ns, place, by, .. } = lock;
+        self.account.waited_for_lock(place.unwrap_or_else(Place::lock), spun_ns, slept_ns, by);
+    }
+
+    fn run_until(&mut self, now: u64) {
+        match &self.state {
+            State::Running { since } => self.account.ran(*since, now),
+            // Its switch to the CPU was lost.
+            State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(*since)),
+            State::Ready(_) | State::Asleep(_) | State::Ended => {}
+        }
+    }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The sums of one thread.
+
+use super::wait::{Asleep, Ready, Sleep};
+use super::{Fault, Place};
+use crate::{Class, Context, Task};
+use dyntick_model::{Map, Symbol};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A use of a thread's time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Spent {
+    /// It had a CPU, in user mode or in the kernel, without the two below.
+    Ran,
+    /// It had a CPU for page faults of this kind.
+    Fault(Fault),
+    /// Interrupts, NMIs and softirqs had its CPU.
+    Interrupted,
+    /// It wanted a CPU that a task of this name had.
+    Preempted(Symbol),
+    /// It wanted a CPU, and the limit of real-time tasks kept it off.
+    RealTimeLimit,
+    /// It wanted a CPU that ran nothing: the quota of its control group was used up.
+    Quota,
+    /// It wanted a CPU that ran nothing, and why is not known.
+    NothingRan,
+    /// It was woken, and its CPU left idle for it.
+    WakingUp,
+    /// A signal, if its number is known, had stopped it.
+    Stopped(Option<u32>),
+    /// A tracer had stopped it (ptrace).
+    Traced,
+    /// It could not go on in the kernel: the place, if it is known.
+    Blocked(Option<Place>),
+    /// It waited for a thread of this name (the first), which a task of another name (the second) kept from its CPU.
+    Kept(Symbol, Symbol),
+    /// It slept by its own will: the place, if it is known.
+    Slept(Option<Place>),
+    /// It ran or waited on CPUs that are not recorded, or nothing was seen of it yet.
+    Unseen,
+}
+
+impl Spent {
+    /// A short name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Spent::Ran => "ran",
+            Spent::Fault(_) => "fault",
+            Spent::Interrupted => "interrupted",
+            Spent::Preempted(_) => "preempted",
+            Spent::RealTimeLimit => "real-time-limit",
+            Spent::Quota => "quota",
+            Spent::NothingRan => "nothing-ran",
+            Spent::WakingUp => "waking-up",
+            Spent::Stopped(_) => "stopped",
+            Spent::Traced => "traced",
+            Spent::Blocked(_) => "blocked",
+            Spent::Kept(..) => "kept",
+            Spent::Slept(_) => "slept",
+            Spent::Unseen => "unseen",
+        }
+    }
+
+    /// Returns true if the thread wanted to go on in this time and could not.
+    pub fn is_lost(&self) -> bool {
+        !matches!(self, Spent::Ran | Spent::Slept(_) | Spent::Unseen)
+    }
+}
+
+/// The one that ended a wait, or caused something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ended {
+    /// A task.
+    Task(Task),
+    /// An interrupt, or a softirq.
+    Interrupt,
+}
+
+/// A sum of times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Their sum, ns.
+    pub ns: u64,
+    /// Their number.
+    pub count: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// Those that ended them or had the CPU, with number and time, ns.
+    pub by: BTreeMap<Ended, (u64, u64)>,
+}
+
+/// The maximum number of different tasks that one sum names.
+const MOST_NAMED: usize = 1024;
+
+impl Amount {
+    fn add(&mut self, ns: u64) {
+        self.ns += ns;
+        self.count += 1;
+        self.longest_ns = self.longest_ns.max(ns);
+    }
+
+    fn add_by(&mut self, by: Ended, ns: u64) {
+        if self.by.len() < MOST_NAMED || self.by.contains_key(&by) {
+            let sum = self.by.entry(by).or_default();
+            *sum = (sum.0 + 1, sum.1 + ns);
+        }
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: &Amount) {
+        self.ns += other.ns;
+        self.count += other.count;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+        for (by, (count, ns)) in &other.by {
+            if self.by.len() < MOST_NAMED || self.by.contains_key(by) {
+                let sum = self.by.entry(by.clone()).or_default();
+                *sum = (sum.0 + count, sum.1 + ns);
+            }
+        }
+    }
+}
+
+/// The account of one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadAccount {
+    /// The thread.
+    pub task: Task,
+    /// The time that it lived in the window, ns. The sums add up to it.
+    pub lived_ns: u64,
+    /// The sums.
+    pub spent: BTreeMap<Spent, Amount>,
+    /// The number of its page faults by kind, whose time is known if [`Spent::Fault`] is there.
+    pub faults: BTreeMap<Fault, u64>,
+    /// Its moves to another CPU, by those that moved it.
+    pub moves: BTreeMap<Ended, u64>,
+}
+
+/// The time after a wake-up within which a CPU leaves idle, ns: beyond it something else kept the thread. The exit
+/// latencies of known idle states are below it.
+const LONGEST_WAY_NS: u64 = 2_000_000;
+
+/// The maximum number of delays of a thread that are remembered for those that wait for it.
+const MOST_DELAYS: usize = 256;
+
+/// The known limits of a thread.
+pub(super) struct Limits<'a> {
+    context: &'a Context,
+    thread: i32,
+}
+
+impl<'a> Limits<'a> {
+    pub fn of(context: &'a Context, thread: i32) -> Self {
+        Self { context, thread }
+    }
+
+    fn class(&self) -> Option<Class> {
+        self.context.known.classes.get(&self.thread).copied()
+    }
+
+    fn is_fair(&self, thread: i32) -> bool {
+        self.context.known.classes.get(&thread) == Some(&Class::Fair)
+    }
+
+    fn has_quota(&self) -> bool {
+        self.context.known.quotas.contains_key(&self.thread)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Account {
+    /// The begin of its life, in the window; none if it has ended.
+    born: Option<u64>,
+    lived_ns: u64,
+    /// The time in which it had a CPU, with interrupts and page faults.
+    ran: Amount,
+    interrupted: Amount,
+    /// The time of that in which it spun for locks.
+    spun_ns: u64,
+    faults: BTreeMap<Fault, u64>,
+    fault_times: BTreeMap<Fault, Amount>,
+    spent: Map<Spent, Amount>,
+    moves: BTreeMap<Ended, u64>,
+    /// The delays of its last waits for a CPU: begin, end, and the name of the task that had it.
+    delays: VecDeque<(u64, u64, Symbol)>,
+}
+
+impl Account {
+    pub fn new(born: u64) -> Self {
+        Self {
+            born: Some(born),
+            lived_ns: 0,
+            ran: Amount::default(),
+            interrupted: Amount::default(),
+            spun_ns: 0,
+            faults: BTreeMap::new(),
+            fault_times: BTreeMap::new(),
+            spent: Map::default(),
+            moves: BTreeMap::new(),
+            delays: VecDeque::new(),
+        }
+    }
+
+    pub fn died(&mut self, now: u64) {
+        self.lived_ns += now.saturating_sub(self.born.take().unwrap_or(now));
+    }
+
+    /// Notes that its TID is used again.
+    pub fn reborn(&mut self, now: u64) {
+        self.born.get_or_insert(now);
+    }
+
+    pub fn add(&mut self, spent: Spent, ns: u64) {
+        if ns > 0 {
+            self.spent.entry(spent).or_default().add(ns);
+        }
+    }
+
+    pub fn ran(&mut self, since: u64, until: u64) {
+        self.ran.add(until.saturating_sub(since));
+    }
+
+    pub fn interrupted(&mut self, ns: u64) {
+        self.interrupted.add(ns);
+    }
+
+    pub fn fault_began(&mut self, kind: Fault) {
+        *self.faults.entry(kind).or_default() += 1;
+    }
+
+    pub fn faulted(&mut self, kind: Fault, ns: u64) {
+        self.fault_times.entry(kind).or_default().add(ns);
+    }
+
+    /// Adds a wait for a lock of the kernel, in which the thread spun and slept.
+    pub fn waited_for_lock(&mut self, place: Place, spun_ns: u64, slept_ns: u64, by: Option<Ended>) {
+        self.spun_ns += spun_ns;
+        let amount = self.spent.entry(Spent::Blocked(Some(place))).or_default();
+        amount.add(spun_ns + slept_ns);
+        by.into_iter().for_each(|by| amount.add_by(by, spun_ns + slept_ns));
+    }
+
+    pub fn moved(&mut self, by: Ended) {
+        if self.moves.len() < MOST_NAMED || self.moves.contains_key(&by) {
+            *self.moves.entry(by).or_default() += 1;
+        }
+    }
+
+    /// Adds a wait for a CPU that has ended.
+    pub fn waited(&mut self, ready: Ready, now: u64, limits: &Limits<'_>) {
+        let is_real_time = limits.class() == Some(Class::RealTime);
+        // The scheduler prefers real-time tasks, unless they have used up what all of them may have.
+        let mut limited_ns = 0;
+        for (task, ns) in &ready.by {
+            if is_real_time && limits.is_fair(task.pid) {
+                limited_ns += ns;
+                continue;
+            }
+            let amount = self.spent.entry(Spent::Preempted(task.comm.clone())).or_default();
+            amount.add(*ns);
+            amount.add_by(Ended::Task(task.clone()), *ns);
+        }
+        let delay = ready.by.iter().max_by_key(|(_, ns)| *ns);
+        if let Some((task, _)) = delay {
+            if self.delays.len() == MOST_DELAYS {
+                self.delays.pop_front();
+            }
+            self.delays.push_back((ready.begin, now, task.comm.clone()));
+        }
+        // An idle CPU takes a task at once, unless its group may not run.
+        let is_way = ready.woken && ready.idle_ns <= LONGEST_WAY_NS;
+        let spent = match is_way {
+            true if limited_ns == 0 => Spent::WakingUp,
+            _ if is_real_time => Spent::RealTimeLimit,
+            _ if limits.has_quota() => Spent::Quota,
+            _ => Spent::NothingRan,
+        };
+        self.add(spent, ready.idle_ns + limited_ns);
+    }
+
+    /// Adds a sleep that has ended. `kept` has the name of the task that kept the waker from its CPU, and for how long.
+    pub fn slept(&mut self, asleep: Asleep, now: u64, by: Option<Ended>, kept: Option<(Symbol, u64)>) {
+        let mut ns = now.saturating_sub(asleep.since);
+        let is_wait_for_lock = asleep.place.as_ref().is_some_and(|place| place.is_locks());
+        if let (Some((keeper, kept_ns)), Some(Ended::Task(waker)), true) = (kept, &by, is_wait_for_lock) {
+            let kept_ns = kept_ns.min(ns);
+            let amount = self.spent.entry(Spent::Kept(waker.comm.clone(), keeper)).or_default();
+            amount.add(kept_ns);
+            amount.add_by(Ended::Task(waker.clone()), kept_ns);
+            ns -= kept_ns;
+        }
+        let (spent, by) = match (asleep.sleep, asleep.signal) {
+            (Sleep::Stopped, Some((signal, sender))) => (Spent::Stopped(Some(signal)), Some(sender)),
+            (Sleep::Stopped, None) => (Spent::Stopped(None), by),
+            (Sleep::Traced, _) => (Spent::Traced, by),
+            (Sleep::Uninterruptible, _) => (Spent::Blocked(asleep.place), by),
+            _ if asleep.place.as_ref().is_some_and(Place::is_kernels_lock) => {
+                (Spent::Blocked(asleep.place), by)
+            }
+            _ => (Spent::Slept(asleep.place), by),
+        };
+        if ns == 0 {
+            return;
+        }
+        let amount = self.spent.entry(spent).or_default();
+        amount.add(ns);
+        by.into_iter().for_each(|by| amount.add_by(by, ns));
+    }
+
+    /// The task that kept this thread from its CPU for most of the time from `begin` to `end`, and for how long in all.
+    pub fn kept_since(&self, begin: u64, end: u64) -> Option<(Symbol, u64)> {
+        let mut sums: BTreeMap<&Symbol, u64> = BTreeMap::new();
+        for (from, to, by) in self.delays.iter().rev().take_while(|(_, to, _)| *to > begin) {
+            *sums.entry(by).or_default() += (*to).min(end).saturating_sub((*from).max(begin));
+        }
+        let all = sums.values().sum();
+        let (by, _) = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
+        Some((by.clone(), all))
+    }
+
+    /// The account at the end of the window; `faults_end` is true if the ends of page faults are recorded.
+    pub fn finish(mut self, task: Task, end: u64, faults_end: bool) -> ThreadAccount {
+        self.died(end);
+        let mut spent: BTreeMap<Spent, Amount> = self.spent.into_iter().collect();
+        let mut ran = self.ran;
+        ran.ns = ran.ns.saturating_sub(self.spun_ns);
+        for (kind, amount) in self.fault_times.into_iter().filter(|_| faults_end) {
+            ran.ns = ran.ns.saturating_sub(amount.ns);
+            spent.insert(Spent::Fault(kind), amount);
+        }
+        self.interrupted.ns = self.interrupted.ns.min(ran.ns);
+        ran.ns -= self.interrupted.ns;
+        for (key, amount) in [(Spent::Interrupted, self.interrupted), (Spent::Ran, ran)] {
+            if amount.ns > 0 {
+                spent.insert(key, amount);
+            }
+        }
+        ThreadAccount { task, lived_ns: self.lived_ns, spent, faults: self.faults, moves: self.moves }
+    }
+}
