@@ -7,7 +7,7 @@ use dyntick_explain::fixes::Named;
 use dyntick_explain::rules::named::{CLOCK_DISTRUSTED, HYPERVISOR_STEAL, SMI};
 use dyntick_explain::rules::{self, Rule};
 use dyntick_explain::{CauseId, Step, Summary};
-use dyntick_model::CommandLine;
+use dyntick_model::{CommandLine, CpuList};
 use dyntick_observe::arch::x86::ROWS;
 use dyntick_observe::interrupts::Interrupts;
 use std::collections::BTreeMap;
@@ -66,6 +66,15 @@ const TOLERATED: u64 = 3;
 
 /// The growth of the rows of `/proc/interrupts` that [`untraced`] compares, by CPU.
 pub(crate) type Grown = BTreeMap<u32, Vec<(&'static str, u64)>>;
+
+/// The growth of function-call interrupts of some CPUs between two readings of `/proc/interrupts`.
+pub(crate) fn calls(before: &str, after: &str, cpus: &CpuList) -> u64 {
+    const CALLS: &str = "CAL";
+    let [before, after] = [before, after].map(|text| Interrupts::parse(&compared(text)));
+    let of_cpus =
+        after.since(&before).into_iter().filter(|(row, cpu, _)| *row == CALLS && cpus.contains(*cpu));
+    of_cpus.map(|(_, _, count)| count).sum()
+}
 
 /// Computes the growth, once for all CPUs.
 pub(crate) fn grown(about: &About) -> Grown {
@@ -180,7 +189,7 @@ pub(crate) mod tests {
 
     pub(crate) fn counts(steal: u64, smis: Option<u64>) -> Counts {
         let smis = smis.map(|count| (3, count)).into_iter().collect();
-        Counts { interrupts: String::new(), steal: [(3, steal), (4, 7 * steal)].into(), smis }
+        Counts { steal: [(3, steal), (4, 7 * steal)].into(), smis, ..Counts::default() }
     }
 
     fn summary() -> Summary {

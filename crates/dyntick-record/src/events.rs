@@ -2,10 +2,10 @@
 //! The events that are recorded, and the CPUs on which they are.
 
 use Place::*;
-use dyntick_model::CpuList;
+use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::trace::{SessionError, TraceSession};
 use dyntick_trace::events::{EVENTS, Place, of_interrupts};
-use dyntick_trace::{IRQ_WORKS, SENDERS};
+use dyntick_trace::{FAULT_END, IRQ_WORKS, SENDERS};
 
 /// Opens a session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
@@ -68,6 +68,29 @@ pub(crate) fn stacks(
         session.kernel_stacks(event.name, filter.as_deref())?;
     }
     SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.name), None))
+}
+
+/// Records where threads of these CPUs go to sleep, and with `faults` when their page faults end. A kernel before 5.15
+/// writes such stacks into the trace of the whole machine (tried on 5.14.2), so it has none.
+pub(crate) fn sleeps(
+    session: &mut TraceSession,
+    cpus: &CpuList,
+    online: &CpuList,
+    kernel: &KernelVersion,
+    faults: bool,
+) -> Result<(), SessionError> {
+    let here = filter(cpus, Here, SIGNED).filter(|_| cpus != online);
+    if (kernel.major, kernel.minor) >= (5, 15) {
+        // 0xff: the states of sleep; a preempted thread has none of them.
+        let asleep = "prev_state & 0xff".to_owned();
+        let filter = here.iter().fold(asleep, |asleep, here| format!("{asleep} && ({here})"));
+        session.kernel_stacks("sched:sched_switch", Some(&filter))?;
+        session.kernel_stacks("lock:contention_begin", here.as_deref())?;
+    }
+    if faults && session.probe(FAULT_END) {
+        here.map_or(Ok(()), |here| session.filter("probe:fault_end", &here))?;
+    }
+    Ok(())
 }
 
 /// The number with which a filter says that an event has no target CPU. The field is signed in Linux 6.1 and unsigned

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a record to the interruptions of its CPUs and their causes.
 
+use crate::ledger::Subject;
 use crate::others::Parents;
 use crate::sums::Sums;
 use crate::threads::{Followed, Following, Of};
 use crate::timeline::Marks;
 use crate::{About, Record, context};
+use dyntick_explain::ledger::{Ledger, ThreadAccount};
 use dyntick_explain::{
     Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,
 };
@@ -29,6 +31,8 @@ pub struct Explained<'a> {
     pub(crate) parents: Parents,
     /// The threads of `--of`, if it is given. `sums` is then empty, and `marks` has only their interruptions.
     pub(crate) followed: Option<Followed>,
+    /// The accounts of the threads of the command or of `--of`, and the number of threads without one.
+    pub(crate) accounts: Option<(Vec<ThreadAccount>, u64)>,
     pub(crate) evidence: BTreeMap<u32, Vec<Evidence>>,
     /// The number of lost events by CPU, without zeros. Counts may then be too low, and a missing event may be the
     /// cause of another one.
@@ -63,12 +67,15 @@ impl Record {
     fn explain_with<'a>(&'a self, following: Option<Following<'a>>) -> Result<Explained<'a>, DecodeError> {
         let (context, cpus) = (self.context(), self.trace.metadata.stats.keys().copied().collect());
         let mut stream = Stream::new(&context, &cpus, self.foreknown(&context, &cpus)?);
+        let subject = Subject::new(following.as_ref().map(Following::of), &self.about);
+        let ledger = subject.map(|subject| Ledger::new(&context, subject));
         let mut adding =
-            Adding { about: &self.about, following, sums: Sums::default(), marks: Marks::default() };
+            Adding { about: &self.about, following, ledger, sums: Sums::default(), marks: Marks::default() };
         let mut parents = Parents::default();
         let missing = self.trace.events(|event| {
             parents.event(&event);
             adding.following.iter_mut().for_each(|following| following.event(&event));
+            adding.ledger.iter_mut().for_each(|ledger| ledger.event(&event));
             stream.event(&event, &mut |one| adding.add(one));
             ControlFlow::Continue(())
         })?;
@@ -81,6 +88,7 @@ impl Record {
             sums: adding.sums,
             parents,
             followed: adding.following.map(Following::finish),
+            accounts: adding.ledger.map(Ledger::finish),
             evidence,
             lost: missing.lost.into_iter().filter(|(_, count)| *count > 0).collect(),
             undecoded: missing.undecoded,
@@ -127,12 +135,14 @@ impl Explained<'_> {
 struct Adding<'a> {
     about: &'a About,
     following: Option<Following<'a>>,
+    ledger: Option<Ledger<'a, Subject>>,
     sums: Sums,
     marks: Marks,
 }
 
 impl Adding<'_> {
     fn add(&mut self, one: &Interruption) {
+        self.ledger.iter_mut().for_each(|ledger| ledger.interruption(one));
         if !self.about.cpus.contains(one.cpu) {
             return;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The findings about a record: the JSON of `dyntick explain`, from which its report is made.
 
+use crate::Ledger;
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::{CauseId, Chain};
 use dyntick_model::{CpuList, Symbol};
@@ -22,6 +23,8 @@ pub struct Findings {
     /// The threads of `--of`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadFindings>,
+    /// The time of the command's threads, or of those of `--of`, all of it; null where there is neither.
+    pub ledger: Option<Ledger>,
     /// The number of lost events by CPU. If there are any, counts are too low and causes may be wrong.
     pub lost_events: BTreeMap<u32, u64>,
     /// The number of records of the trace that could not be decoded.

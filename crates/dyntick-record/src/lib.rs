@@ -26,6 +26,7 @@ mod frames;
 mod functions;
 mod last;
 pub mod late;
+mod ledger;
 mod lines;
 mod machine;
 mod options;
@@ -55,6 +56,7 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
+pub use ledger::{By, Ledger, Mover, Part, ThreadLedger};
 pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;

@@ -26,6 +26,8 @@ pub struct Options {
     pub command: Vec<String>,
     /// True if the call stacks of those that cause interruptions are recorded, too.
     pub stacks: bool,
+    /// True if the ends of page faults are recorded, by a probe: if the recording is about a command or a process.
+    pub faults: bool,
     /// The options of `--last`, with which only the last seconds are kept. `most_bytes` is then the maximum size of the
     /// ring, in which new events replace older ones.
     pub last: Option<LastSeconds>,
@@ -43,6 +45,7 @@ impl Options {
             folder,
             command: Vec::new(),
             stacks: false,
+            faults: false,
             last: None,
         }
     }

@@ -4,7 +4,8 @@
 use crate::About;
 use dyntick_explain::Task;
 use dyntick_explain::fixes::{Named, NamedCounts, OtherTask, Starter};
-use dyntick_model::{Event, EventKind, Map};
+use dyntick_explain::ledger::ThreadAccount;
+use dyntick_model::{Event, EventKind, Map, Set};
 use dyntick_observe::facts::Thread;
 
 /// The maximum number of threads whose parents are remembered.
@@ -28,6 +29,14 @@ impl Parents {
                 self.0.insert(child, parent);
             }
         }
+    }
+}
+
+impl Parents {
+    /// Returns true if any of these threads started another one.
+    pub fn started_by(&self, accounts: &[ThreadAccount]) -> bool {
+        let own: Set<i32> = accounts.iter().map(|account| account.task.pid).collect();
+        self.0.values().any(|parent| own.contains(parent))
     }
 }
 

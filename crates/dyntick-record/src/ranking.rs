@@ -32,6 +32,9 @@ impl Explained<'_> {
                 None => self.per_cpu.iter().map(of_cpu).collect(),
             },
             threads: self.followed.as_ref().map(|followed| self.of_threads(followed)),
+            ledger: self.accounts.as_ref().map(|(accounts, more)| {
+                crate::ledger::findings(accounts, *more, about, self.parents.started_by(accounts))
+            }),
             lost_events: self.lost.clone(),
             undecoded: self.undecoded,
             notes: about

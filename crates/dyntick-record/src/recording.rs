@@ -8,8 +8,8 @@ use crate::processes::Processes;
 use crate::stored::{Packer, Writer};
 use crate::task_names::Watch;
 use crate::trigger::Trigger;
-use crate::{About, Options, RecordError, events};
-use dyntick_model::CpuList;
+use crate::{About, Options, RecordError, counted_causes, events};
+use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{SessionError, TraceSession, names_of};
@@ -55,7 +55,8 @@ impl<'a> Recording<'a> {
              because the kernel takes some for it"
                 .to_owned()
         });
-        let session = session(options, &online)?;
+        let before = Counts::interrupts();
+        let session = session(options, &online, &machine.kernel)?;
         let mut watch = match &options.last {
             Some(last) => Watch::of_the_last(last.last),
             None => Watch::new(),
@@ -63,7 +64,14 @@ impl<'a> Recording<'a> {
         watch.look();
         let processes = Mutex::new(UserStacks::new(&session.formats()?)?.map(Processes::new));
         let hotplug = Mutex::new(Hotplug::watch());
-        let (watch, notes) = (Mutex::new(watch), own.into_iter().chain(stacks).collect());
+        let calls = counted_causes::calls(&before, &Counts::interrupts(), &options.cpus);
+        let calls = (calls > 0).then(|| {
+            format!(
+                "switching the events on interrupted the recorded CPUs {calls} times before the recording (function-call \
+                 interrupts); switching them off does so again after it"
+            )
+        });
+        let (watch, notes) = (Mutex::new(watch), own.into_iter().chain(stacks).chain(calls).collect());
         Ok((
             Self {
                 options,
@@ -202,9 +210,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Opens a session that is ready to start.
-fn session(options: &Options, online: &CpuList) -> Result<TraceSession, SessionError> {
+fn session(
+    options: &Options,
+    online: &CpuList,
+    kernel: &KernelVersion,
+) -> Result<TraceSession, SessionError> {
     let others = options.buffer_kib.min(OTHERS_KIB);
     let mut session = events::session(&options.cpus, online, others, &[])?;
+    events::sleeps(&mut session, &options.cpus, online, kernel, options.faults)?;
     if options.stacks {
         events::stacks(&mut session, &options.cpus, online)?;
     }

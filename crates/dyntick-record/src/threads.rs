@@ -93,6 +93,11 @@ impl<'a> Following<'a> {
         Self { about, ids, running: BTreeMap::new(), followed }
     }
 
+    /// The argument of `--of`.
+    pub fn of(&self) -> &Of {
+        &self.followed.of
+    }
+
     fn is_one(&self, thread: i32, comm: &str) -> bool {
         match &self.followed.of {
             Of::Named(name) => comm == name,

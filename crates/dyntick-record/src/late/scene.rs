@@ -46,7 +46,10 @@ impl<'a> Scene<'a> {
             threads: &self.threads,
         })?;
         let about = &self.record.about;
-        let fixes = story.top().map(|top| fixes(about, cpu, &top.cause, &Named::default()));
+        let process = about.threads.get(&wake_up.tid).map(|thread| thread.process);
+        let group = process.and_then(|process| about.owners.quota_group(process)).map(str::to_owned);
+        let named = Named { group, ..Named::default() };
+        let fixes = story.top().map(|top| fixes(about, cpu, &top.cause, &named));
         Some((story, fixes.unwrap_or_default()))
     }
 }

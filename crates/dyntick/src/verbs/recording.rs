@@ -50,6 +50,7 @@ pub fn options(what: &What, everywhere: bool) -> Result<Options> {
     Ok(Options {
         buffer_kib: what.buffer,
         stacks: what.stacks,
+        faults: what.pid.is_some() || what.runs_a_command() || everywhere,
         command: what.command.clone(),
         ..Options::new(cpus)
     })

@@ -32,6 +32,9 @@ const ZOOM_NS: u64 = 100_000_000;
 /// Makes the complete document; `all` explains every cause and adds a timeline.
 pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Document {
     let mut blocks: Vec<Block> = doubts(findings).into_iter().map(Block::Paragraph).collect();
+    if let Some(ledger) = &findings.ledger {
+        blocks.extend(super::ledger::blocks(ledger, &whose(findings), all));
+    }
     if all {
         blocks.push(Block::Timeline(timeline(explained, findings)));
     }
@@ -54,6 +57,15 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Do
         question: format!("{:.3} s of Linux {}", findings.seconds, findings.kernel),
         blocks,
         ..Document::default()
+    }
+}
+
+/// The threads of the ledger, in words.
+fn whose(findings: &Findings) -> String {
+    match (&findings.threads, findings.command.first()) {
+        (Some(threads), _) => threads.of.clone(),
+        (None, Some(program)) => program.rsplit('/').next().unwrap_or(program).to_owned(),
+        (None, None) => "the process".to_owned(),
     }
 }
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the accounts of threads to the findings about where their time went.
+
+use crate::About;
+use crate::threads::Of;
+use dyntick_explain::ledger::words::{self, Clues, Words};
+use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose};
+use dyntick_model::{Fix, Set};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The time of threads, all of it: of the recorded command and its descendants, or of those of `--of`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Ledger {
+    /// The number of threads that were seen.
+    pub threads: u64,
+    /// The number of threads that were only on CPUs that are not recorded. They are not in it.
+    pub threads_elsewhere: u64,
+    /// The number of threads beyond the first 16 384, which are not in it.
+    pub more_threads: u64,
+    /// The sum of the times that they lived in the window, ns. The parts add up to it.
+    pub lived_ns: u64,
+    /// The time in which they wanted to go on and could not, ns.
+    pub lost_ns: u64,
+    /// The time that they lived without sleep by their own will, and without the time on CPUs that are not recorded, ns.
+    pub awake_ns: u64,
+    /// The lost time as a share of that, 0 to 1.
+    pub lost_share: f64,
+    /// The parts: the lost ones first, the longest first, then the others.
+    pub parts: Vec<Part>,
+    /// The moves of these threads to another CPU, by those that moved them, the most frequent first.
+    pub moves: Vec<Mover>,
+    /// Each of the threads, those that lost most first, at most 256.
+    pub by_thread: Vec<ThreadLedger>,
+}
+
+/// A part of the time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Part {
+    /// Its name: ran, fault, interrupted, preempted, real-time-limit, quota, nothing-ran, waking-up, stopped, traced,
+    /// blocked, kept, probe, slept or unseen.
+    pub part: &'static str,
+    /// A title, for a reader new to the subject.
+    pub title: String,
+    /// True if the threads wanted to go on and could not.
+    pub lost: bool,
+    /// The time, ns; null for page faults whose ends were not recorded, and for probes. It is then in `ran`.
+    pub ns: Option<u64>,
+    /// The number of its pieces.
+    pub count: u64,
+    /// The longest piece, ns; null if the time is.
+    pub longest_ns: Option<u64>,
+    /// The tasks that ended the waits or had the CPU, the longest first, at most 8.
+    pub by: Vec<By>,
+    /// The mechanism; may be empty.
+    pub explanation: &'static str,
+    /// The fixes, the most effective first.
+    pub fixes: Vec<Fix>,
+}
+
+/// A task that ended waits or had the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct By {
+    /// The task, or `an interrupt`.
+    pub by: String,
+    /// The number.
+    pub count: u64,
+    /// The time, ns.
+    pub ns: u64,
+}
+
+/// The one that moved a thread to another CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Mover {
+    /// The task, or `an interrupt` for the kernel's load balancing.
+    pub by: String,
+    /// The number of moves.
+    pub count: u64,
+}
+
+/// The time of one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadLedger {
+    /// The thread.
+    pub thread: String,
+    /// The time that it lived in the window, ns.
+    pub lived_ns: u64,
+    /// The time in which it wanted to go on and could not, ns.
+    pub lost_ns: u64,
+    /// Its parts, ns, by name. They add up to the time that it lived.
+    pub parts: BTreeMap<&'static str, u64>,
+}
+
+/// The maximum number of threads that are listed, and of tasks of one part.
+const MOST_THREADS: usize = 256;
+const MOST_BY: usize = 8;
+
+/// The threads that a ledger is about.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    /// The recorded command, or process: its number, and the threads of it and its descendants.
+    Command(i32, Set<i32>),
+    /// Those of `--of`.
+    Of(Of, Set<i32>),
+}
+
+impl Subject {
+    /// The threads of `--of`, or else of the command; none where there is neither.
+    pub fn new(of: Option<&Of>, about: &About) -> Option<Self> {
+        if let Some(of) = of {
+            let number = match of {
+                Of::Numbered(number) => Some(*number),
+                Of::Named(_) => None,
+            };
+            let is_own = |thread: &dyntick_observe::facts::Thread| Some(thread.process) == number;
+            let own = about.threads.iter().filter(|(_, thread)| is_own(thread)).map(|(thread, _)| *thread);
+            return Some(Self::Of(of.clone(), own.chain(number).collect()));
+        }
+        let process = about.process?;
+        let known = crate::context::of(about).known.command.threads;
+        Some(Self::Command(process, known.into_iter().chain([process]).collect()))
+    }
+}
+
+impl Whose for Subject {
+    fn is_one(&self, thread: i32, comm: &str) -> bool {
+        match self {
+            Self::Of(Of::Named(name), _) => comm == name,
+            Self::Of(Of::Numbered(_), own) | Self::Command(_, own) => own.contains(&thread),
+        }
+    }
+
+    fn fork(&mut self, parent: i32, child: i32) {
+        if let Self::Command(process, own) = self {
+            if own.contains(&parent) || child == *process {
+                own.insert(child);
+            } else {
+                own.remove(&child);
+            }
+        }
+    }
+}
+
+/// The findings from accounts; `more` threads have none.
+pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, forked: bool) -> Ledger {
+    let is_seen = |account: &&ThreadAccount| account.spent.keys().any(|spent| *spent != Spent::Unseen);
+    let (accounts, elsewhere): (Vec<&ThreadAccount>, Vec<&ThreadAccount>) =
+        accounts.iter().partition(is_seen);
+    let mut sums: BTreeMap<&Spent, Amount> = BTreeMap::new();
+    let (mut moves, mut faults): (BTreeMap<&Ended, u64>, BTreeMap<Fault, u64>) = Default::default();
+    for account in &accounts {
+        account.spent.iter().for_each(|(spent, amount)| sums.entry(spent).or_default().merge(amount));
+        account.moves.iter().for_each(|(by, count)| *moves.entry(by).or_default() += count);
+        account.faults.iter().for_each(|(kind, count)| *faults.entry(*kind).or_default() += count);
+    }
+    let clues = clues(&accounts, about, forked);
+    let mut parts: Vec<Part> =
+        sums.iter().map(|(spent, amount)| part(spent, amount, &clues, Some(amount.ns))).collect();
+    // Without the probe page faults are counted, and their time is a part of the time that they ran.
+    for (kind, count) in faults {
+        if !sums.contains_key(&Spent::Fault(kind)) {
+            let amount = Amount { count, ..Amount::default() };
+            parts.push(part(&Spent::Fault(kind), &amount, &clues, None));
+        }
+    }
+    parts.extend(probes(about));
+    parts.sort_by_key(|part| std::cmp::Reverse((part.lost, part.part == PROBE, part.ns)));
+    let lived_ns: u64 = accounts.iter().map(|account| account.lived_ns).sum();
+    let lost_ns: u64 = accounts.iter().map(|account| lost(account)).sum();
+    let is_idle = |spent: &Spent| matches!(spent, Spent::Slept(_) | Spent::Unseen);
+    let idle_ns: u64 = sums.iter().filter(|(spent, _)| is_idle(spent)).map(|(_, sum)| sum.ns).sum();
+    let awake_ns = lived_ns.saturating_sub(idle_ns);
+    let mut by_thread: Vec<ThreadLedger> = accounts.iter().map(|account| thread(account)).collect();
+    by_thread.sort_by_key(|thread| std::cmp::Reverse(thread.lost_ns));
+    by_thread.truncate(MOST_THREADS);
+    let mut moves: Vec<Mover> = moves.into_iter().map(|(by, count)| Mover { by: name(by), count }).collect();
+    moves.sort_by_key(|mover| std::cmp::Reverse(mover.count));
+    moves.truncate(MOST_BY);
+    Ledger {
+        threads: accounts.len() as u64,
+        threads_elsewhere: elsewhere.len() as u64,
+        more_threads: more,
+        lived_ns,
+        lost_ns,
+        awake_ns,
+        lost_share: if awake_ns == 0 { 0.0 } else { lost_ns as f64 / awake_ns as f64 },
+        parts,
+        moves,
+        by_thread,
+    }
+}
+
+/// The part of probes in programs. No event shows their traps, so their time is a part of the time that threads ran.
+const PROBE: &str = "probe";
+
+/// The hits of a probe in the window from which on it is a part.
+const MANY_HITS: u64 = 100;
+
+fn probes(about: &About) -> Vec<Part> {
+    let (before, after) = (&about.counts.0.probes, &about.counts.1.probes);
+    let grown = after
+        .iter()
+        .map(|(probe, hits)| (probe, hits.saturating_sub(before.get(probe).copied().unwrap_or(0))));
+    let part = |(probe, count): (&String, u64)| {
+        Part {
+        part: PROBE,
+        title: format!("trapped by a probe in a program (uprobe): {probe}"),
+        lost: true,
+        ns: None,
+        count,
+        longest_ns: None,
+        by: Vec::new(),
+        explanation: "Each hit is a breakpoint and, for most instructions, a single step: two traps, some µs. No event \
+                      shows their time. The hits are those of all processes that run this file.",
+        fixes: vec![Fix::Advice(
+            "remove the probe: /sys/kernel/tracing/uprobe_events has it; its owner is the agent or debugger that set it"
+                .to_owned(),
+        )],
+    }
+    };
+    grown.filter(|(_, hits)| *hits >= MANY_HITS).map(part).collect()
+}
+
+fn lost(account: &ThreadAccount) -> u64 {
+    account.spent.iter().filter(|(spent, _)| spent.is_lost()).map(|(_, amount)| amount.ns).sum()
+}
+
+fn thread(account: &ThreadAccount) -> ThreadLedger {
+    let mut parts = BTreeMap::new();
+    for (spent, amount) in &account.spent {
+        *parts.entry(spent.name()).or_default() += amount.ns;
+    }
+    ThreadLedger {
+        thread: account.task.to_string(),
+        lived_ns: account.lived_ns,
+        lost_ns: lost(account),
+        parts,
+    }
+}
+
+fn part(spent: &Spent, amount: &Amount, clues: &Clues, ns: Option<u64>) -> Part {
+    let Words { title, explanation, fixes } = words::of(spent, amount, clues);
+    let mut by: Vec<By> =
+        amount.by.iter().map(|(by, (count, ns))| By { by: name(by), count: *count, ns: *ns }).collect();
+    by.sort_by_key(|by| std::cmp::Reverse(by.ns));
+    by.truncate(MOST_BY);
+    Part {
+        part: spent.name(),
+        title,
+        lost: spent.is_lost(),
+        ns,
+        count: amount.count,
+        longest_ns: ns.map(|_| amount.longest_ns),
+        by,
+        explanation,
+        fixes,
+    }
+}
+
+fn name(by: &Ended) -> String {
+    match by {
+        Ended::Task(task) => task.to_string(),
+        Ended::Interrupt => "an interrupt".to_owned(),
+    }
+}
+
+fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
+    let grown = |name: &str| {
+        let [before, after] =
+            [&about.counts.0, &about.counts.1].map(|counts| counts.memory.get(name).copied());
+        after.unwrap_or(0).saturating_sub(before.unwrap_or(0))
+    };
+    let processes = accounts.iter().filter_map(|account| Some(about.threads.get(&account.task.pid)?.process));
+    let limited = processes.clone().find(|process| about.owners.quotas.contains_key(process));
+    let group = limited.and_then(|process| about.owners.quota_group(process));
+    Clues {
+        quota_group: group.filter(|group| is_plain(group)).map(str::to_owned),
+        quota: limited.and_then(|process| about.owners.quotas.get(&process)).cloned(),
+        numa_hints: grown("numa_hint_faults"),
+        huge_faults: grown("thp_fault_alloc"),
+        major_faults: grown("pgmajfault"),
+        forked,
+    }
+}
+
+/// Returns true if a shell reads the path literally.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|c| c.is_ascii_alphanumeric() || "/._:@-".contains(c))
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The table of where the time of a command's threads went, with a verdict before it.
+
+use dyntick_record::{Ledger, Part};
+use dyntick_report::{Block, Cell, Column, Finding, Table, numbers, row};
+
+/// The number of parts that are listed, and of lost ones that are explained, unless all are requested.
+const LISTED: usize = 12;
+const EXPLAINED: usize = 3;
+
+/// The share of a part below which it is not worth an explanation.
+const NEGLIGIBLE: f64 = 0.001;
+
+/// The verdict and the table; `who` names the threads.
+pub fn blocks(ledger: &Ledger, who: &str, all: bool) -> Vec<Block> {
+    let explained = if all { usize::MAX } else { EXPLAINED };
+    let worth = |part: &&Part| part.lost && share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
+    let findings: Vec<Finding> = ledger
+        .parts
+        .iter()
+        .filter(worth)
+        .filter(|part| has_words(part))
+        .take(explained)
+        .map(finding)
+        .collect();
+    let mut blocks = vec![Block::Paragraph(verdict(ledger, who)), Block::Table(table(ledger, who, all))];
+    if !findings.is_empty() {
+        blocks.push(Block::Findings(findings));
+    }
+    blocks
+}
+
+fn has_words(part: &Part) -> bool {
+    !part.explanation.is_empty() || !part.fixes.is_empty()
+}
+
+fn share(part: &Part, ledger: &Ledger) -> Option<f64> {
+    Some(part.ns? as f64 / ledger.lived_ns.max(1) as f64)
+}
+
+/// Two sentences: how much was lost, and to what most.
+fn verdict(ledger: &Ledger, who: &str) -> String {
+    let lost = numbers::duration(ledger.lost_ns as f64);
+    let mut verdict = format!(
+        "{who} could not go on for {lost} of the {} that it did not sleep ({}).",
+        numbers::duration(ledger.awake_ns as f64),
+        numbers::percent(ledger.lost_share),
+    );
+    let first = ledger.parts.iter().find(|part| part.lost && part.ns.is_some());
+    if let Some((part, ns)) = first.and_then(|part| Some((part, part.ns?))) {
+        let longest = numbers::duration(part.longest_ns.unwrap_or(ns) as f64);
+        verdict += &format!(
+            " Most of it, {} in {}, the longest {longest}: {}.",
+            numbers::duration(ns as f64),
+            numbers::counted(part.count, "piece"),
+            part.title
+        );
+    }
+    verdict
+}
+
+fn table(ledger: &Ledger, who: &str, all: bool) -> Table {
+    let shown = if all { usize::MAX } else { LISTED };
+    let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
+    let row = |part: &Part| {
+        row![
+            duration(part.ns),
+            Cell::known(share(part, ledger).map(Cell::Share)),
+            Cell::Count(part.count),
+            duration(part.longest_ns),
+            format!("{}{}", if part.lost { "" } else { "– " }, part.title),
+        ]
+    };
+    let hidden = ledger.parts.len().saturating_sub(shown);
+    let hidden = (hidden > 0).then(|| format!("and {hidden} more; --verbose lists them")).into_iter();
+    let elsewhere = (ledger.threads_elsewhere > 0).then(|| {
+        format!(
+            "{} of it only on CPUs that are not recorded",
+            numbers::counted(ledger.threads_elsewhere, "other thread")
+        )
+    });
+    let elsewhere = elsewhere.into_iter();
+    let threads = numbers::counted(ledger.threads, "thread");
+    Table {
+        caption: format!(
+            "The time of {who} ({threads}, {} in all); parts after a dash are not lost",
+            numbers::duration(ledger.lived_ns as f64)
+        ),
+        columns: vec![
+            Column::figure("time", ""),
+            Column::figure("of all", ""),
+            Column::figure("times", ""),
+            Column::figure("longest", ""),
+            Column::text("where it went"),
+        ],
+        rows: ledger.parts.iter().take(shown).map(row).collect(),
+        notes: elsewhere.chain(hidden).collect(),
+    }
+}
+
+fn finding(part: &Part) -> Finding {
+    let by = part.by.iter().map(|by| format!("{} ×{}, {}", by.by, by.count, numbers::duration(by.ns as f64)));
+    Finding {
+        level: None,
+        class: part.part.to_owned(),
+        title: part.title.clone(),
+        occurrence: part.ns.map_or(String::new(), |ns| {
+            format!("{}, {}", numbers::counted(part.count, "time"), numbers::duration(ns as f64))
+        }),
+        explanation: part.explanation.to_owned(),
+        chain: by.take(4).collect(),
+        functions: Vec::new(),
+        fixes: part.fixes.iter().map(|fix| (fix.clone(), String::new())).collect(),
+        source: String::new(),
+    }
+}
