@@ -53,20 +53,21 @@ macro_rules! formats {
     };
 }
 
+use crate::verbs::lab;
 #[cfg(test)]
-use crate::verbs::latency;
-use crate::verbs::{compare, isolate, lab, stat, top};
+use dyntick_contract::latency;
+use dyntick_contract::{compare, isolate, stat, top};
 
 formats! {
     dyntick {
         dyntick_check::Report => "dyntick-check" 1 "check",
-        stat::Printed<'_> => "dyntick-stat" 2 "stat",
+        stat::Printed => "dyntick-stat" 2 "stat",
         top::Sample => "dyntick-top" 2 "top",
         dyntick_record::Findings => "dyntick-explain" 2 "explain",
         isolate::Report => "dyntick-isolate" 2 "isolate",
         isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",
         dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",
-        compare::Printed<'_> => "dyntick-compare" 1 "compare",
+        compare::Printed => "dyntick-compare" 1 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
         lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",

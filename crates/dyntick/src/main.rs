@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line on the host, and PID 1 in a guest.
 
-mod adviser;
 mod classes;
 mod examples;
 mod few;
 mod file_limit;
 mod json;
-mod labels;
 mod measuring;
 mod occurrences;
 mod output;

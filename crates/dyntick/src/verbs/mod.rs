@@ -2,7 +2,7 @@
 //! The verbs: one file each.
 
 mod check;
-pub mod compare;
+mod compare;
 mod completions;
 mod explain;
 mod export;
@@ -13,11 +13,11 @@ mod guest_packets;
 mod guest_probe;
 pub mod isolate;
 pub mod lab;
-pub mod latency;
+mod latency;
 mod record;
 pub mod schema;
-pub mod stat;
-pub mod top;
+mod stat;
+mod top;
 
 use anyhow::Result;
 use clap::Subcommand;
