@@ -5,7 +5,6 @@ mod classes;
 mod examples;
 mod few;
 mod file_limit;
-mod json;
 mod measuring;
 mod occurrences;
 mod output;

@@ -12,9 +12,9 @@ mod target;
 pub use page::{Sheet, comments, page};
 pub use target::Target;
 
-use crate::json::{Printed, named};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result, bail};
+use dyntick_contract::{Printed, named};
 use dyntick_model::text::clean;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::termios::tcgetwinsize;

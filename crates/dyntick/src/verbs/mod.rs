@@ -15,7 +15,7 @@ pub mod isolate;
 pub mod lab;
 mod latency;
 mod record;
-pub mod schema;
+mod schema;
 mod stat;
 mod top;
 

@@ -7,7 +7,6 @@ mod build;
 mod changes;
 mod doctor;
 mod fail_on;
-mod judged;
 mod kept;
 mod kernels;
 mod machines;
@@ -26,16 +25,6 @@ mod stopped;
 mod studies;
 mod verify;
 mod which_runs;
-
-pub use bench::Bench;
-pub use build::Builds;
-pub use doctor::Doctor;
-pub use judged::Judged;
-pub use kernels::Kernels;
-pub use kernels::diff::KernelsDiff;
-pub use machines::Machines;
-pub use profile::{Profile, Profiles};
-pub use studies::Studies;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The formats of the verbs' JSON output, in one list: name, version, verb and type. The output itself contains its
+//! The formats of JSON output, in one list: name, version, verb and type. The output itself contains its
 //! name and version. The version increases if a key is removed or changes its meaning; new keys may be added at any
 //! time. `latency --json` is cyclictest's format with one more key, and SARIF is unchanged.
-//!
-//! Its tests generate the schemas in `docs/src/schemas/` and the table of `docs/src/json.md` from this list.
 
-#[cfg(test)]
-mod schemas;
-
+use crate::{compare, isolate, lab, latency, schemas, stat, top};
+use schemars::Schema;
 use serde::Serialize;
 
 /// A format.
@@ -20,6 +17,9 @@ pub struct Format {
     /// The verb that prints it.
     pub verb: &'static str,
 }
+
+/// The schemas of files that users write, with their descriptions. They are generated from the keys that the reader knows.
+pub const FILES: [(&str, &str); 2] = [("dyntick-study", "study files"), ("dyntick-machine", "machine files")];
 
 /// A value that a verb prints as JSON: an object.
 pub trait Printed: Serialize {
@@ -44,19 +44,16 @@ macro_rules! formats {
             $(Format { name: $other_name, version: $other_version, verb: $other_verb },)*
         ];
 
-        /// The schema of each format.
-        #[cfg(test)]
-        fn all_schemas() -> Vec<(Format, schemars::Schema)> {
-            let schemas = [$(schemas::of::<$value>(),)* $(schemas::of_other_tool::<$other>($other_name),)*];
-            ALL.iter().copied().zip(schemas).collect()
+        /// The JSON Schema of a format, by its name.
+        pub fn schema(name: &str) -> Option<Schema> {
+            match name {
+                $($name => Some(schemas::of::<$value>($name, $version)),)*
+                $($other_name => Some(schemas::of_other_tool::<$other>(name)),)*
+                _ => None,
+            }
         }
     };
 }
-
-use crate::verbs::lab;
-#[cfg(test)]
-use dyntick_contract::latency;
-use dyntick_contract::{compare, isolate, stat, top};
 
 formats! {
     dyntick {
