@@ -3,7 +3,7 @@
 //! name and version. The version increases if a key is removed or changes its meaning; new keys may be added at any
 //! time. `latency --json` is cyclictest's format with one more key, and SARIF is unchanged.
 
-use crate::{compare, isolate, lab, latency, schemas, stat, top};
+use crate::{compare, failure, isolate, lab, latency, schemas, stat, top};
 use schemars::Schema;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Format {
     pub verb: &'static str,
 }
 
-/// The schemas of files that users write, with their descriptions. They are generated from the keys that the reader knows.
+/// The schemas of files that users write, with their descriptions: generated from the keys that the reader knows.
 pub const FILES: [(&str, &str); 2] = [("dyntick-study", "study files"), ("dyntick-machine", "machine files")];
 
 /// A value that a verb prints as JSON: an object.
@@ -44,7 +44,8 @@ macro_rules! formats {
             $(Format { name: $other_name, version: $other_version, verb: $other_verb },)*
         ];
 
-        /// The JSON Schema of a format, by its name.
+        /// The JSON Schema of a format, by its name: generated from its type. The binary has the texts of
+        /// `docs/src/schemas/`, since this code takes over a megabyte more.
         pub fn schema(name: &str) -> Option<Schema> {
             match name {
                 $($name => Some(schemas::of::<$value>($name, $version)),)*
@@ -76,6 +77,7 @@ formats! {
         lab::Studies => "dyntick-lab-studies" 1 "lab studies",
         dyntick_model::Machine => "dyntick-lab-machine" 1 "lab machines NAME",
         lab::Doctor<'_> => "dyntick-lab-doctor" 1 "lab doctor",
+        failure::Failure => "dyntick-failure" 1 "any verb",
     }
     other_tools {
         latency::Layout => "dyntick-latency" 1 "latency",

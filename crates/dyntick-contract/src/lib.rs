@@ -11,6 +11,7 @@
 
 mod adviser;
 pub mod compare;
+mod failure;
 mod formats;
 pub mod isolate;
 pub mod lab;
@@ -23,4 +24,5 @@ mod tests;
 pub mod top;
 
 pub use adviser::Adviser;
+pub use failure::{Failure, FailureKind};
 pub use formats::{ALL, FILES, Format, Printed, named, schema};

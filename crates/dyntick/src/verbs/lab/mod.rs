@@ -28,6 +28,7 @@ mod which_runs;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use dyntick_contract::{Failure, FailureKind};
 use dyntick_kernels::programs;
 use dyntick_lab::lab::LabError;
 use rustix::fs::Mode;
@@ -90,7 +91,7 @@ impl LabVerb {
 /// An error to show. A guest's message has no limit, so it is shortened.
 fn in_words(error: LabError) -> anyhow::Error {
     if error.is_said_by_guest() {
-        anyhow::Error::msg(dyntick_report::message(&error.to_string()))
+        Failure::new(FailureKind::Environment, dyntick_report::message(&error.to_string())).into()
     } else {
         error.into()
     }
