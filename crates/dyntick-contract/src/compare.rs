@@ -3,10 +3,10 @@
 
 use dyntick_stats::compare::Comparison;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// The output of `dyntick compare --json`.
-#[derive(Serialize, JsonSchema)]
+/// The document that `--json` prints.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Printed {
     /// The comparison.
     #[serde(flatten)]

@@ -15,10 +15,10 @@ use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
 pub use longest::{Interrupted, Long, PrintedLongest};
 pub use power::Zone;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One measurement; durations in ns, and counts of several runs as their sum.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Printed {
     /// `uname -r`.
     pub kernel: KernelVersion,
@@ -55,7 +55,7 @@ pub struct Printed {
 }
 
 /// The result of the command.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Ended {
     /// The exit status; 128 plus the signal's number if a signal ended it.
     pub status: u8,
@@ -70,7 +70,7 @@ pub struct Ended {
 }
 
 /// One CPU. The times of its parts add up to `time_ns`.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// The CPU number.
     pub cpu: u32,
@@ -109,7 +109,7 @@ pub struct Cpu {
 }
 
 /// The number of times that the tick was kept for one reason.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Kept {
     /// The tick dependency.
     pub dependency: TickDependency,
@@ -118,7 +118,7 @@ pub struct Kept {
 }
 
 /// A group of rows that is counted together, with its parts.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// The group's own figures.
     #[serde(flatten)]
@@ -128,7 +128,7 @@ pub struct Group {
 }
 
 /// A row that is counted under one name.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PrintedRow {
     /// The name of the row.
     pub name: String,
@@ -155,7 +155,7 @@ pub struct PrintedRow {
 }
 
 /// A bucket of durations.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Bucket {
     /// The end of the bucket; the last has none.
     pub below_ns: Option<u64>,

@@ -4,10 +4,10 @@
 use dyntick_count::TimedCalls;
 use dyntick_observe::live::{CallCount, FunctionCalls, Pair, ProbeCost};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The calls that were timed.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PrintedCalls {
     /// Each function, in the order in which they were named.
     pub functions: Vec<Function>,
@@ -16,7 +16,7 @@ pub struct PrintedCalls {
 }
 
 /// A function.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Function {
     /// Its name, as in `/proc/kallsyms`.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct Function {
 }
 
 /// The calls of a function on one CPU.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Calls {
     /// The CPU.
     pub cpu: u32,
@@ -54,7 +54,7 @@ pub struct Calls {
 }
 
 /// An octave of durations.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Octave {
     /// The beginning of the octave.
     pub from_ns: u64,
@@ -65,7 +65,7 @@ pub struct Octave {
 }
 
 /// The cost of a kind of probe.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {
     /// The kind of probe.
     pub probe: Pair,

@@ -6,10 +6,10 @@ use dyntick_count::{Longest, cause};
 use dyntick_explain::CauseId;
 use dyntick_observe::live::Occurrence;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// The interruptions that took long.
-#[derive(Serialize, JsonSchema)]
+/// The interruptions that took long, for JSON.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PrintedLongest {
     /// The smallest duration that is listed.
     pub over_ns: u64,
@@ -20,7 +20,7 @@ pub struct PrintedLongest {
 }
 
 /// An interruption that took long.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Long {
     /// Its beginning, ns since that of the measurement.
     pub at_ns: u64,
@@ -37,7 +37,7 @@ pub struct Long {
 }
 
 /// A task that was interrupted.
-#[derive(Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Interrupted {
     /// The thread ID; 0 is the idle task.
     pub pid: u32,

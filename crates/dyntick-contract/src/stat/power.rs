@@ -3,10 +3,10 @@
 
 use dyntick_observe::live::Power;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// The energy of a zone.
-#[derive(Serialize, JsonSchema)]
+/// A zone, for JSON.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Zone {
     /// The full name, e.g. `package-0/core`.
     pub zone: String,
