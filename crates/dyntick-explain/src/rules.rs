@@ -76,6 +76,7 @@ pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, names};
 use dyntick_model::{Map, Symbol};
+use serde::{Deserialize, Deserializer};
 use std::sync::LazyLock;
 
 /// A function that returns a finding if a rule covers the case.
@@ -249,6 +250,13 @@ impl CauseId {
             Some((class, member)) => Some(Self::member(with_id(class)?, member)),
             None => Some(Self::of(with_id(text)?)),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for CauseId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::parse(&name).ok_or_else(|| serde::de::Error::custom(format!("unknown cause '{name}'")))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::superiority::Superiority;
 use crate::{Better, Metric, MetricName, Samples, Values, holm};
 use dyntick_model::Clock;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One of the things compared: a case, a folder, another tool's file.
@@ -39,7 +39,7 @@ pub struct Side {
 }
 
 /// The question of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// Up to how many percent of the first side's value a difference does not matter.
     pub same_within: f64,
@@ -54,7 +54,7 @@ impl Default for Question {
 }
 
 /// Sides compared.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The labels of the sides; the others are compared with the first.
     pub labels: Vec<String>,
@@ -69,7 +69,7 @@ pub struct Comparison {
 }
 
 /// One metric of one side compared with the same of the first side.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// The metric.
     pub metric: MetricName,
@@ -86,7 +86,7 @@ pub struct Row {
 }
 
 /// The result for one metric.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// The two cannot be compared.
@@ -98,7 +98,7 @@ pub enum Outcome {
 }
 
 /// The reason for which two metrics of the same name are not compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// One is of virtual time and one of wall time.
@@ -112,7 +112,7 @@ pub enum Refusal {
 }
 
 /// Two distributions compared.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// At each point that both have.
     pub points: Vec<(Point, Figure)>,

@@ -3,10 +3,10 @@
 
 use crate::{normal, ranks, shift};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A trend over the order in which the runs happened.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
     /// Kendall's tau between the order and the values, ties counting for nothing: 1 where every run exceeds
     /// all before it.

@@ -2,13 +2,13 @@
 //! Intervals, and why there is none.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The coverage that is asked for: intervals have this or more.
 pub const LEVEL: f64 = 0.95;
 
 /// A confidence interval, ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,
@@ -37,7 +37,7 @@ impl Interval {
 }
 
 /// An interval, or why there is none.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bounds {
     /// The interval.
@@ -47,7 +47,7 @@ pub enum Bounds {
 }
 
 /// The reason for which there is no interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoInterval {
     /// There are too few runs for [`LEVEL`], whatever the values are.
@@ -100,7 +100,7 @@ impl Bounds {
 }
 
 /// A figure with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,

@@ -38,10 +38,10 @@ pub use shift::{Method, Test, mann_whitney, shift};
 pub use superiority::{Superiority, superiority};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A summary of a few repeated measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The number of values.
     pub count: usize,

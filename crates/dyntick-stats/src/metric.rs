@@ -71,7 +71,7 @@ impl From<Histogram> for Samples {
 }
 
 /// The name of a metric, as it is printed: `wake-up latency`, `T:0 max`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct MetricName(String);
 

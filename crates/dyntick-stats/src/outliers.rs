@@ -4,13 +4,13 @@
 use crate::median::{median_distance, middle};
 use crate::normal;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The standard deviation of normal values over their median distance from the median.
 const NORMAL: f64 = 1.482_602_218_505_602;
 
 /// A run that lies far from the others. It is reported, and never left out.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {
     /// The run, from 0.
     pub index: usize,

@@ -4,7 +4,7 @@
 use crate::interval::{Bounds, Interval, LEVEL};
 use crate::normal;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use special::{Beta, Gamma};
 
 /// Above this many events the approximations agree with the exact intervals to four digits.
@@ -34,7 +34,7 @@ fn gamma(shape: u64, share: f64) -> f64 {
 }
 
 /// The frequency of events on the second side divided by that on the first.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
     /// The ratio of the frequencies; none where the first side has no event.
     pub value: Option<f64>,

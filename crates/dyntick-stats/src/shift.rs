@@ -10,7 +10,7 @@
 use crate::interval::{Bounds, Estimate, LEVEL, NoInterval};
 use crate::{normal, ranks};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Returns true if the distribution of the statistic is counted, and not taken as normal: up to 125 values a side.
 fn countable(m: usize, n: usize) -> bool {
@@ -92,7 +92,7 @@ fn deviation(m: f64, n: f64, ties: f64) -> f64 {
 }
 
 /// The test for a difference of two sides.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Test {
     /// The probability of a difference like this or larger, in either direction, if the sides do not differ.
     pub p: f64,
@@ -101,7 +101,7 @@ pub struct Test {
 }
 
 /// The method by which a p value was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// All orders counted, without ties (Mann and Whitney 1947).

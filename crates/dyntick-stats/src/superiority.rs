@@ -4,10 +4,10 @@
 use crate::interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
 use crate::{normal, ranks};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The size of an effect, in terms of order alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Superiority {
     /// The probability that a value of the second side is larger than one of the first, equal ones counted half: 0.5
     /// where neither is larger, 0 or 1 where the two do not overlap.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line on the host, and PID 1 in a guest.
 
-mod adviser;
 mod classes;
 mod examples;
+mod failure;
 mod few;
 mod file_limit;
-mod json;
-mod labels;
 mod measuring;
 mod occurrences;
 mod output;
@@ -44,19 +42,19 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     match words.next().as_deref() {
         Some(dyntick_agent::TASK_COMMAND) => {
-            return finish(
-                dyntick_agent::run_task(&words.next().unwrap_or_default()).map(|()| ExitCode::SUCCESS),
-            );
+            let result = dyntick_agent::run_task(&words.next().unwrap_or_default());
+            return finish(result.map(|()| ExitCode::SUCCESS), false);
         }
         Some(dyntick_isolate::GUARD_COMMAND) => {
-            return finish(verbs::isolate::guard(&words.next().unwrap_or_default()));
+            return finish(verbs::isolate::guard(&words.next().unwrap_or_default()), false);
         }
         _ => {}
     }
     let parsed = examples::command_for(output::Sheet::output()).try_get_matches();
+    let wants_json = parsed.as_ref().is_ok_and(failure::wants_json);
     match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => finish(arguments.verb.run()),
-        Err(error) => finish(refused(&error)),
+        Ok(arguments) => finish(arguments.verb.run(), wants_json),
+        Err(error) => finish(refused(&error), false),
     }
 }
 
@@ -91,39 +89,21 @@ fn verb_of_lab(error: &clap::Error) -> Option<String> {
     all.find_subcommand("lab")?.find_subcommand(typed).map(|verb| verb.get_name().to_owned())
 }
 
-/// Exit status 2 is for input and environment; a verb itself reports a failed check (1).
+/// Ends with the status of the result, or of the kind of the error, which is also printed as JSON if that was asked for
+/// and no result was printed.
 ///
 /// In `dyntick … | head` the reader leaves early. That ends dyntick as it ends other tools, silently and with the
 /// status of SIGPIPE, but in order: all settings are restored, and no trace instance is left.
-fn finish(result: anyhow::Result<ExitCode>) -> ExitCode {
+fn finish(result: anyhow::Result<ExitCode>, wants_json: bool) -> ExitCode {
     result.unwrap_or_else(|error| {
         if output::reader_left(&error) {
-            ExitCode::from(128 + libc::SIGPIPE as u8)
-        } else {
-            tell(&error);
-            ExitCode::from(2)
+            return ExitCode::from(128 + libc::SIGPIPE as u8);
         }
+        let failure = failure::tell(&error);
+        if wants_json && !output::has_printed() {
+            // The text is on standard error already.
+            let _ = output::json(&failure);
+        }
+        ExitCode::from(failure.kind.status())
     })
-}
-
-/// Prints an error on standard error.
-fn tell(error: &anyhow::Error) {
-    match error.chain().find_map(dyntick_study::problems) {
-        // Without a prefix: editors look for FILE:LINE:COLUMN at the beginning of a line.
-        Some(problems) => output::aside(problems.annotated()),
-        None => output::note(in_full(error)),
-    }
-}
-
-/// An error with its causes, without those that it already quotes, and without a context that its cause repeats.
-fn in_full(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if cause.contains(&format!(" {text}: ")) || cause.starts_with(&format!("{text}: ")) {
-            text = cause;
-        } else if !text.contains(&cause) {
-            text += &format!(": {cause}");
-        }
-    }
-    text
 }

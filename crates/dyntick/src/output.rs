@@ -12,9 +12,9 @@ mod target;
 pub use page::{Sheet, comments, page};
 pub use target::Target;
 
-use crate::json::{Printed, named};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result, bail};
+use dyntick_contract::{Failure, FailureKind, Printed, named};
 use dyntick_model::text::clean;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::termios::tcgetwinsize;
@@ -23,6 +23,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Prints a text.
 pub fn text(text: impl Display) -> Result<()> {
@@ -129,7 +130,11 @@ fn written(path: &Path, result: std::io::Result<()>) -> Result<()> {
     match result {
         Ok(()) => Ok(()),
         Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
-            bail!("cannot write {}: its disk is full: make room, or name a file elsewhere", path.display())
+            let text = format!(
+                "cannot write {}: its disk is full: make room, or name a file elsewhere",
+                path.display()
+            );
+            Err(Failure::new(FailureKind::Environment, text).into())
         }
         Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
     }
@@ -213,7 +218,15 @@ pub fn reader_left(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| io(cause) == Some(ErrorKind::BrokenPipe))
 }
 
+/// Returns true if anything was printed on standard output.
+pub fn has_printed() -> bool {
+    HAS_PRINTED.load(Relaxed)
+}
+
+static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
+
 fn put(text: &str) -> Result<()> {
+    HAS_PRINTED.store(true, Relaxed);
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("write to standard output")
 }

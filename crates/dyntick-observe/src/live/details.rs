@@ -30,3 +30,10 @@ pub struct Occurrence {
     /// Its name.
     pub comm: Symbol,
 }
+
+impl Occurrence {
+    /// Returns true if a task was interrupted: for a time slice the previous task is not known.
+    pub fn interrupts_a_task(&self) -> bool {
+        !matches!(self.key, Key::Task { .. } | Key::KernelThread { .. } | Key::Work { .. })
+    }
+}

@@ -115,6 +115,11 @@ impl Power {
         self.microjoules as f64 / 1e6
     }
 
+    /// A unique name on the machine: `package-0/core`.
+    pub fn full_name(&self) -> String {
+        self.part_of.iter().chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+
     /// The name of turbostat's column for such a zone (turbostat(8)); none for one that it does not know.
     pub fn column(&self) -> Option<&'static str> {
         match self.name.as_str() {

@@ -5,7 +5,7 @@ use crate::interrupts::Interrupts;
 use crate::thread::now_ns;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,7 +24,7 @@ pub struct Meters {
 }
 
 /// The counters of one CPU.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuMeters {
     /// Its idle states, the shallowest first (`/sys/devices/system/cpu/cpuN/cpuidle`).
     pub idle: Vec<IdleState>,
@@ -38,7 +38,7 @@ pub struct CpuMeters {
 }
 
 /// An idle state (`Documentation/ABI/testing/sysfs-devices-system-cpu`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleState {
     /// Its name.
     pub name: String,
@@ -53,7 +53,7 @@ pub struct IdleState {
 }
 
 /// Times of one CPU, ns, in the resolution of `/proc/stat` (10 ms on most machines).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTimes {
     /// User code, guests included.
     pub user_ns: u64,
@@ -68,7 +68,7 @@ pub struct CpuTimes {
 }
 
 /// Something that cannot be known here.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     /// The name of the counter.
     pub what: String,

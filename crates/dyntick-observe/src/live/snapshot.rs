@@ -4,7 +4,7 @@
 use super::Key;
 use dyntick_bpf::layout::{BUCKETS, FIRST_BUCKET_BITS};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The counts from one reading to the next.
@@ -37,7 +37,7 @@ pub struct Count {
 }
 
 /// Events that were not counted, or not in full. All 0 means that nothing was lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
     /// Events that came while their own program ran on the same CPU, which the kernel then skips
     /// (`recursion_misses` of `struct bpf_prog_info`).

@@ -11,10 +11,10 @@ use crate::superiority::{Superiority, superiority};
 use crate::{Better, Summary, median};
 use dyntick_model::Clock;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The sample of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Runs.
@@ -26,7 +26,7 @@ pub enum Basis {
 }
 
 /// One figure of one side.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SideFigure {
     /// The number of its runs.
     pub runs: usize,
@@ -37,7 +37,7 @@ pub struct SideFigure {
 }
 
 /// One figure of two sides, compared.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// The sample.
     pub basis: Basis,

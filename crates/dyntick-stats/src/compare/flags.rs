@@ -4,10 +4,10 @@
 use crate::drift::{Trend, trend};
 use crate::outliers::{Outlier, outliers, spread};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A reason to doubt a figure. Sides are numbered: 0 is the first, 1 the second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flag {
     /// The values of a side rise or fall while its runs go on.

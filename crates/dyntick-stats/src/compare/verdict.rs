@@ -5,7 +5,7 @@ use crate::interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
 use crate::power::Precision;
 use crate::{Better, shift};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The greatest adjusted p value with which a difference is shown.
 pub const ALPHA: f64 = 1.0 - LEVEL;
@@ -23,7 +23,7 @@ pub const ALPHA: f64 = 1.0 - LEVEL;
 ///
 /// If the interval would have no width ([`NoInterval::NoSpread`]), the shift is used for both of its ends. If there is
 /// no interval for another reason, rules 2 and 3 do not apply.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The side is better than the first.
@@ -53,7 +53,7 @@ pub enum Verdict {
 }
 
 /// The direction of an exact difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// There is none.

@@ -5,7 +5,7 @@ use super::Grouped;
 use crate::interval::{Bounds, Estimate, NoInterval};
 use crate::normal;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 
 /// A point of a distribution.
@@ -45,6 +45,14 @@ impl std::fmt::Display for Point {
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let known = POINTS.into_iter().find(|point| point.to_string() == text);
+        known.ok_or_else(|| serde::de::Error::custom(format!("unknown point '{text}'")))
     }
 }
 

@@ -6,10 +6,10 @@ use crate::interval::{Bounds, Estimate, NoInterval};
 use crate::rates::{self, Ratio};
 use crate::shift::shift;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The numbers of samples of two sides above a limit.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
     /// The limit, in the metric's unit; what equals it is not above.
     pub limit: u64,

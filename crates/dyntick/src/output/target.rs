@@ -3,9 +3,9 @@
 
 use super::{Sheet, as_json, file, put};
 use super::{ensure_writable, indented, page, rendered_aside, size};
-use crate::json::Printed;
 use anyhow::Result;
 use clap::Args;
+use dyntick_contract::Printed;
 use dyntick_model::text::clean;
 use dyntick_report::Document;
 use serde_json::Value;

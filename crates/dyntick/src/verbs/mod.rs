@@ -2,7 +2,7 @@
 //! The verbs: one file each.
 
 mod check;
-pub mod compare;
+mod compare;
 mod completions;
 mod explain;
 mod export;
@@ -10,12 +10,12 @@ mod guest_packets;
 mod guest_probe;
 pub mod isolate;
 pub mod lab;
-pub mod latency;
+mod latency;
 mod record;
 mod recording;
-pub mod schema;
-pub mod stat;
-pub mod top;
+mod schema;
+mod stat;
+mod top;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick schema`: the JSON Schemas of JSON output, and of study and machine files.
 
-use crate::json::ALL;
 use crate::output;
 use anyhow::{Result, bail};
+use dyntick_contract::{ALL, FILES, Format};
 use dyntick_model::text::nearest;
 use dyntick_report::{Block, Column, Document, Table, row};
 use include_dir::{Dir, include_dir};
@@ -14,9 +14,6 @@ static SCHEMAS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../docs/src/
 
 /// The common prefix of all formats.
 const PREFIX: &str = "dyntick-";
-
-/// The schemas of files that users write, with their descriptions: generated from the keys that the reader knows.
-pub const FILES: [(&str, &str); 2] = [("dyntick-study", "study files"), ("dyntick-machine", "machine files")];
 
 /// The arguments of `dyntick schema`.
 #[derive(clap::Args)]
@@ -53,7 +50,7 @@ fn schema(name: &str) -> Result<&'static str> {
 }
 
 fn list() -> Document {
-    let row = |format: &crate::json::Format| row![format.name, format.version.to_string(), format.verb];
+    let row = |format: &Format| row![format.name, format.version.to_string(), format.verb];
     let file = |(name, what): &(&str, &str)| row![*name, "", *what];
     let table = Table {
         columns: vec![Column::text("format"), Column::figure("version", ""), Column::text("of")],

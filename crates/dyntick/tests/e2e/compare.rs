@@ -2,6 +2,8 @@
 //! `dyntick compare` on files of other tools.
 
 use crate::harness::{dyntick, text};
+use dyntick_contract::compare::Printed;
+use dyntick_stats::compare::{Outcome, Verdict};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Output;
@@ -51,10 +53,10 @@ fn runs_in_a_folder_have_a_verdict_and_a_status() {
     assert_eq!(compare(dir.path(), &["new", "old", "--fail-on", "never"]).status.code(), Some(0));
     let margin = compare(dir.path(), &["new", "old", "--same-within", "20%"]);
     assert!(text(&margin.stdout).contains("the same within 20 %"), "{}", text(&margin.stdout));
-    let json: serde_json::Value =
+    let printed: Printed =
         serde_json::from_slice(&compare(dir.path(), &["old", "new", "--json"]).stdout).unwrap();
-    assert_eq!((&json["format"], &json["version"]), (&"dyntick-compare".into(), &1.into()));
-    assert_eq!(json["rows"][0]["outcome"]["runs"]["verdict"], "better");
+    let Outcome::Runs(figure) = &printed.comparison.rows[0].outcome else { panic!("{printed:?}") };
+    assert_eq!((figure.verdict, &printed.made_here[..]), (Verdict::Better, &[None, None][..]));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The errors of the live verbs for wrong input: one line that names the fault once, and the fix.
 
-use crate::harness::dyntick;
+use crate::harness::{dyntick, schema::assert_valid};
+use dyntick_contract::{Failure, FailureKind};
 
 /// The output of dyntick on standard error. The exit status must be that of a wrong input.
 fn told(arguments: &[&str]) -> String {
@@ -64,5 +65,30 @@ fn no_cpu_at_all_is_told_as_that() {
     for verb in [&["stat", "--timeout", "1"][..], &["top", "-b", "-n", "1"]] {
         let told = told(&[verb, &["-C", ""]].concat());
         assert!(told.starts_with("dyntick: -C names no CPU; online: "), "{told}");
+    }
+}
+
+#[test]
+fn error_is_printed_as_json_in_place_of_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let study = folder.path().join("study.toml");
+    std::fs::write(&study, "title = 't'\nno_such_key = 1\n").unwrap();
+    let (study, missing) = (study.to_str().unwrap(), folder.path().join("no").display().to_string());
+    for (arguments, file, line) in [
+        (&["lab", "bench", study, "--json"][..], Some(study), Some(1)),
+        (&["explain", &missing, "--json"], Some(&missing), None),
+        (&["compare", &missing, study, "--json"], Some(&missing), None),
+        (&["stat", "-C", NO_CPU, "--json"], None, None),
+    ] {
+        let output = dyntick().args(arguments).output().unwrap();
+        assert_valid("dyntick-failure", &serde_json::from_slice(&output.stdout).unwrap());
+        let failure: Failure = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((failure.kind, failure.line, output.status.code()), (FailureKind::Input, line, Some(2)));
+        assert_eq!(failure.file.as_deref(), file, "{failure:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(&failure.text), "{failure:?}");
+    }
+    for arguments in [&["explain", "--json", &missing, "-o", "/dev/null"][..], &["check", "--from", &missing]]
+    {
+        assert!(dyntick().args(arguments).output().unwrap().stdout.is_empty(), "{arguments:?}");
     }
 }

@@ -5,6 +5,8 @@
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
 use crate::harness::{binary, dyntick, text};
+use dyntick_contract::stat::{Cpu, Group, Long, Printed, PrintedRow};
+use dyntick_observe::live::{Lost, Missing};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -15,27 +17,30 @@ fn run(command: &mut Command) -> Output {
 }
 
 /// The document that `stat --json` wrote to a file; `None`, with a message, if this machine does not let it count.
-fn counted(arguments: &[&str]) -> Option<(Value, Output)> {
+fn counted(arguments: &[&str]) -> Option<(Printed, Output)> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stat.json");
     let output = run(dyntick().args(["stat", "--json", "-o"]).arg(&file).args(arguments));
-    let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    if json["counted"] == true {
-        return Some((json, output));
+    let stat: Printed = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    if stat.counted {
+        return Some((stat, output));
     }
-    eprintln!("skipped: {}", json["missing"]);
+    eprintln!("skipped: {:?}", stat.missing);
     None
 }
 
-fn rows(cpu: &Value) -> Vec<&Value> {
-    let groups = ["interruptions", "user_tasks", "page_faults"]
-        .into_iter()
-        .flat_map(|key| cpu[key].as_array().unwrap());
-    groups.flat_map(|group| std::iter::once(group).chain(group["parts"].as_array().unwrap())).collect()
+/// The document in a line of what a guest printed.
+fn parsed(line: Option<&str>, printed: &str) -> Printed {
+    serde_json::from_str(line.unwrap_or_default()).unwrap_or_else(|error| panic!("{error}: {printed}"))
 }
 
-fn count(cpu: &Value, name: &str) -> u64 {
-    rows(cpu).iter().filter(|row| row["name"] == name).map(|row| row["count"].as_u64().unwrap()).sum()
+fn rows(cpu: &Cpu) -> Vec<&PrintedRow> {
+    let groups = cpu.interruptions.iter().chain(&cpu.user_tasks).chain(&cpu.page_faults);
+    groups.flat_map(|group| std::iter::once(&group.row).chain(&group.parts)).collect()
+}
+
+fn count(cpu: &Cpu, name: &str) -> u64 {
+    rows(cpu).iter().filter(|row| row.name == name).map(|row| row.count).sum()
 }
 
 #[test]
@@ -79,55 +84,39 @@ fn wrong_input_is_told_before_anything_runs() {
 #[test]
 fn the_command_is_told_from_others() {
     let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
-    let Some((json, _)) = counted(&["-C", "0", "--pin", "sh", "-c", busy]) else { return };
-    let cpu = &json["cpus"][0];
-    let used = json["ended"]["user_ns"].as_f64().unwrap() + json["ended"]["system_ns"].as_f64().unwrap();
-    let turns = cpu["command_ns"].as_f64().unwrap();
+    let Some((stat, _)) = counted(&["-C", "0", "--pin", "sh", "-c", busy]) else { return };
+    let (cpu, ended) = (&stat.cpus[0], stat.ended.unwrap());
+    let used = (ended.user_ns + ended.system_ns) as f64;
+    let turns = cpu.command_ns as f64;
     // The kernel's own account has a resolution of a tick on some machines.
     assert!((turns - used).abs() < 0.2 * used + 2e7, "{turns} ns in turns, {used} ns of CPU time");
-    assert!(count(cpu, "tick") > 0, "{cpu:#}");
+    assert!(count(cpu, "tick") > 0, "{cpu:#?}");
 }
 
 /// The parts of each CPU's time add up to all of it, and each of them is what its rows say.
-fn assert_times_add_up(json: &Value) {
-    for cpu in json["cpus"].as_array().unwrap() {
-        let ns = |key: &str| cpu[key].as_u64().unwrap_or_else(|| panic!("no {key} in {cpu:#}"));
-        const PARTS: [&str; 6] =
-            ["interrupted_ns", "command_ns", "observer_ns", "other_tasks_ns", "idle_ns", "uncounted_ns"];
-        assert_eq!(PARTS.iter().map(|part| ns(part)).sum::<u64>(), ns("time_ns"), "{cpu:#}");
-        assert!(ns("time_ns") >= json["measured_ns"].as_u64().unwrap(), "{cpu:#}");
-        let of = |rows: &str| -> u64 {
-            cpu[rows].as_array().unwrap().iter().map(|row| row["total_ns"].as_u64().unwrap()).sum()
-        };
-        assert_eq!(
-            (of("interruptions"), of("user_tasks")),
-            (ns("interrupted_ns"), ns("other_tasks_ns")),
-            "{cpu:#}"
-        );
-        assert!(ns("unattributed_ns") <= ns("interrupted_ns"), "{cpu:#}");
+fn assert_times_add_up(stat: &Printed) {
+    for cpu in &stat.cpus {
+        let parts = [cpu.interrupted_ns, cpu.command_ns, cpu.observer_ns, cpu.other_tasks_ns, cpu.idle_ns];
+        assert_eq!(parts.iter().sum::<u64>() + cpu.uncounted_ns, cpu.time_ns, "{cpu:#?}");
+        assert!(cpu.time_ns >= stat.measured_ns, "{cpu:#?}");
+        let of = |groups: &[Group]| -> u64 { groups.iter().map(|group| group.row.total_ns.unwrap()).sum() };
+        assert_eq!(of(&cpu.interruptions), cpu.interrupted_ns, "{cpu:#?}");
+        assert_eq!(of(&cpu.user_tasks), cpu.other_tasks_ns, "{cpu:#?}");
+        assert!(cpu.unattributed_ns <= cpu.interrupted_ns, "{cpu:#?}");
         assert_works_are_parts(cpu);
-        let names: Vec<&str> = cpu["interruptions"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| row["name"].as_str().unwrap())
-            .collect();
-        assert!(
-            names.iter().all(|name| !name.contains("user tasks") && !name.contains("page fault")),
-            "{names:?}"
-        );
+        let is_interruption = |name: &str| !name.contains("user tasks") && !name.contains("page fault");
+        assert!(cpu.interruptions.iter().all(|group| is_interruption(&group.row.name)), "{cpu:#?}");
     }
 }
 
 /// Work items take no longer than the kworkers that run them, of which they are parts. The counters are read one after
 /// the other while the CPU runs on.
-fn assert_works_are_parts(cpu: &Value) {
+fn assert_works_are_parts(cpu: &Cpu) {
     const MEANWHILE_NS: u64 = 1_000_000;
-    for group in cpu["interruptions"].as_array().unwrap() {
-        let parts = group["parts"].as_array().unwrap();
-        let works = parts.iter().filter(|part| part["name"].as_str().unwrap().starts_with("work item"));
-        let works_ns: u64 = works.map(|work| work["total_ns"].as_u64().unwrap()).sum();
-        assert!(works_ns <= group["total_ns"].as_u64().unwrap() + MEANWHILE_NS, "{group:#}");
+    for group in &cpu.interruptions {
+        let works = group.parts.iter().filter(|part| part.name.starts_with("work item"));
+        let works_ns: u64 = works.map(|work| work.total_ns.unwrap()).sum();
+        assert!(works_ns <= group.row.total_ns.unwrap() + MEANWHILE_NS, "{group:#?}");
     }
 }
 
@@ -142,54 +131,47 @@ fn times_add_up() {
         &["--source", "tracefs", "sh", "-c", busy],
     ];
     for form in forms {
-        let Some((json, _)) = counted(form) else { return };
-        assert_times_add_up(&json);
+        let Some((stat, _)) = counted(form) else { return };
+        assert_times_add_up(&stat);
     }
-}
-
-/// The counts of lost events where there are none.
-fn none_lost() -> Value {
-    serde_json::json!({ "recursion": 0, "overrun": 0, "undecoded": 0, "unnamed": 0 })
 }
 
 /// A million events a second over two CPUs, none of them lost. How many a second came is printed: a machine
 /// that does other things gets fewer.
 #[test]
 fn no_event_is_lost() {
-    let Some((json, faults)) = many_faults("bpf") else { return };
+    let Some((lost, faults)) = many_faults("bpf") else { return };
     assert!(faults.iter().all(|here| *here >= EACH), "page faults of {EACH} that were counted: {faults:?}");
-    assert_eq!(json["lost"], none_lost());
+    assert_eq!(lost, Lost::default());
 }
 
 /// The same by trace events, where the thread that empties the buffers shares these CPUs: each event is counted
 /// or known to be lost.
 #[test]
 fn no_trace_event_is_lost_unseen() {
-    let Some((json, faults)) = many_faults("tracefs") else { return };
-    let lost = json["lost"]["overrun"].as_u64().unwrap();
+    let Some((lost, faults)) = many_faults("tracefs") else { return };
     let (counted, all) = (faults.iter().sum::<u64>(), EACH * faults.len() as u64);
-    assert!(counted + lost >= all, "{counted} counted and {lost} lost of {all}");
-    assert_eq!(json["lost"]["undecoded"], 0);
+    assert!(counted + lost.overrun >= all, "{counted} counted and {lost:?} lost of {all}");
+    assert_eq!(lost.undecoded, 0);
 }
 
 const EACH: u64 = 1_000_000;
 
-/// Counts many page faults on two CPUs at once, and how many were counted on each.
-fn many_faults(source: &str) -> Option<(Value, Vec<u64>)> {
+/// Counts many page faults on two CPUs at once; returns the lost events, and the number that was counted on each CPU.
+fn many_faults(source: &str) -> Option<(Lost, Vec<u64>)> {
     let online = std::thread::available_parallelism().map_or(1, usize::from);
     let cpus = if online > 1 { "0-1" } else { "0" };
     let own = binary().display().to_string();
     let probe = |cpu: u32| format!("{own} guest-probe page-fault -C {cpu} -n {EACH}");
     let both = if online > 1 { format!("{} & {}; wait", probe(0), probe(1)) } else { probe(0) };
-    let (json, output) = counted(&["--source", source, "-C", cpus, "-e", "faults", "sh", "-c", &both])?;
+    let (stat, output) = counted(&["--source", source, "-C", cpus, "-e", "faults", "sh", "-c", &both])?;
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(json["source"], source);
-    let faults = json["cpus"].as_array().unwrap().iter().map(|cpu| count(cpu, "page faults of user code"));
-    let faults: Vec<u64> = faults.collect();
-    let all = faults.iter().sum::<u64>() as f64;
-    let seconds = json["measured_ns"].as_f64().unwrap() / 1e9;
-    eprintln!("by {source}: {all} counted, {:.0} a second, lost: {}", all / seconds, json["lost"]);
-    Some((json, faults))
+    assert_eq!(stat.source.as_deref(), Some(source));
+    let faults: Vec<u64> = stat.cpus.iter().map(|cpu| count(cpu, "page faults of user code")).collect();
+    let (all, lost) = (faults.iter().sum::<u64>() as f64, stat.lost.unwrap());
+    let seconds = stat.measured_ns as f64 / 1e9;
+    eprintln!("by {source}: {all} counted, {:.0} a second, lost: {lost:?}", all / seconds);
+    Some((lost, faults))
 }
 
 #[test]
@@ -210,13 +192,12 @@ fn tells_what_it_can(source: &str, needs: &str) {
         eprintln!("skipped: this user cannot become another one, or the other one may not run dyntick");
         return;
     };
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&json["counted"], &json["source"]), (&Value::from(false), &Value::Null));
-    let missing = json["missing"].as_array().unwrap();
-    let told = |lack: &Value| lack["needs"].as_str().is_some_and(|text| text.contains(needs));
-    assert!(missing.iter().any(told), "{missing:?}");
-    let interrupts = json["cpus"][0]["machine"]["interrupts"].as_object().unwrap();
-    assert!(interrupts.values().any(|count| count.as_u64() > Some(0)), "{json:#}");
+    let stat: Printed = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((stat.counted, stat.source), (false, None));
+    let told = |lack: &Missing| lack.needs.contains(needs);
+    assert!(stat.missing.iter().any(told), "{:?}", stat.missing);
+    let machine = &stat.cpus[0].machine;
+    assert!(machine.interrupts.values().any(|count| *count > 0), "{machine:?}");
 }
 
 /// A guest in virtual time, where each run is like the other, and what it printed.
@@ -237,29 +218,29 @@ fn counts_are_the_kernels(kernel: &str) {
     // Where the timers of a nohz_full CPU come is chance otherwise.
     let script = "                  dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && cat /tmp/o";
     let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &[], script);
-    let json: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
-    assert_eq!((&json["source"], &json["source_note"]), (&Value::from("bpf"), &Value::Null));
-    assert_times_add_up(&json);
-    assert_counts_are_the_kernels(kernel, &json);
+    let stat = parsed(Some(&printed), &printed);
+    assert_eq!((stat.source.as_deref(), &stat.source_note), (Some("bpf"), &None));
+    assert_times_add_up(&stat);
+    assert_counts_are_the_kernels(kernel, &stat);
 }
 
-fn assert_counts_are_the_kernels(kernel: &str, json: &Value) {
-    let cpu = &json["cpus"][0];
+fn assert_counts_are_the_kernels(kernel: &str, stat: &Printed) {
+    let cpu = &stat.cpus[0];
     for (row, name) in [
         ("LOC", "local timer interrupts (LOC)"),
         ("RES", "rescheduling interrupts (RES)"),
         ("CAL", "function call interrupts (CAL)"),
         ("IWI", "IRQ work interrupts (IWI)"),
     ] {
-        let kernels = cpu["machine"]["interrupts"][row].as_u64().unwrap_or(0);
+        let kernels = cpu.machine.interrupts.get(row).copied().unwrap_or(0);
         let counted = count(cpu, name);
-        assert!(counted <= kernels && kernels <= counted + 1, "{row} on {kernel}, {kernels}: {cpu:#}");
+        assert!(counted <= kernels && kernels <= counted + 1, "{row} on {kernel}, {kernels}: {cpu:#?}");
     }
     // A timer that is set again before it expired expires once.
-    assert!((40..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#}");
+    assert!((40..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#?}");
     assert!(count(cpu, "function call interrupts (CAL)") >= 50);
     assert!(count(cpu, "page faults of user code") >= 50);
-    assert_eq!(json["lost"], none_lost());
+    assert_eq!(stat.lost, Some(Lost::default()));
 }
 
 /// Asserts that trace events are counted if eBPF is not available, and that this is reported.
@@ -277,11 +258,10 @@ ls /sys/kernel/tracing/instances | wc -l
     const NOTE: &str = "Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; \
                         since eBPF cannot be used: this kernel has no type information";
     let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &["mount", "tr", "wc"], SCRIPT);
-    let first = printed.lines().next().unwrap_or_default();
-    let json: Value = serde_json::from_str(first).unwrap_or_else(|error| panic!("{error}: {printed}"));
-    assert_eq!(json["source"], "tracefs");
-    assert_counts_are_the_kernels(kernel, &json);
-    assert!(json["source_note"].as_str().unwrap().starts_with(NOTE), "{json:#}");
+    let stat = parsed(printed.lines().next(), &printed);
+    assert_eq!(stat.source.as_deref(), Some("tracefs"));
+    assert_counts_are_the_kernels(kernel, &stat);
+    assert!(stat.source_note.as_ref().is_some_and(|note| note.starts_with(NOTE)), "{stat:#?}");
     // The terminal breaks lines.
     let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(words.matches(NOTE).count(), 4, "JSON, text, CSV and top say so: {printed}");
@@ -333,18 +313,17 @@ done
     }
     let output = run(command.args(["--", "sh", "-c", SCRIPT]));
     let printed = text(&output.stdout).replace('\r', "");
-    let all: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let all: Vec<Printed> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     assert_eq!(all.len(), 4, "{printed}\n{}", text(&output.stderr));
-    for (number, json) in (0..).zip(&all) {
-        assert_times_add_up(json);
-        let cpu = &json["cpus"][0];
-        let ns = |part: &str| cpu[part].as_f64().unwrap();
-        assert!(ns("other_tasks_ns") > 0.5 * ns("time_ns"), "{cpu:#}");
-        assert!(ns("uncounted_ns") < 0.05 * ns("time_ns"), "{cpu:#}");
+    for (number, stat) in (0..).zip(&all) {
+        assert_times_add_up(stat);
+        let cpu = &stat.cpus[0];
+        assert!(cpu.other_tasks_ns > cpu.time_ns / 2, "{cpu:#?}");
+        assert!(cpu.uncounted_ns < cpu.time_ns / 20, "{cpu:#?}");
         // A time slice is counted when its end is seen. Each kernel thread that preempts the task ends one more.
         let (ended, preemptions) = (number % 2, count(cpu, "kernel threads"));
-        assert!((ended..=ended + preemptions).contains(&count(cpu, "busy")), "{cpu:#}");
-        assert!(rows(cpu).iter().any(|row| row["name"] == "busy"), "{cpu:#}");
+        assert!((ended..=ended + preemptions).contains(&count(cpu, "busy")), "{cpu:#?}");
+        assert!(rows(cpu).iter().any(|row| row.name == "busy"), "{cpu:#?}");
     }
 }
 
@@ -373,20 +352,18 @@ done
     let printed = guest("debian:6.12", "isolcpus=domain,1", &tools, &script);
     let mut lines = printed.lines();
     for source in ["bpf", "tracefs"] {
-        let line = lines.next().unwrap_or_default();
-        let json: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {printed}"));
-        assert_eq!((&json["source"], &json["lost"]), (&Value::from(source), &none_lost()));
-        let cpu = &json["cpus"][0];
+        let stat = parsed(lines.next(), &printed);
+        assert_eq!((stat.source.as_deref(), stat.lost), (Some(source), Some(Lost::default())));
+        let cpu = &stat.cpus[0];
         for name in STORM {
             let turns = count(cpu, name);
             // One or two may have begun before the counting.
-            assert!(turns + 2 >= STARTED, "{turns} turns of {name} by {source}: {cpu:#}");
+            assert!(turns + 2 >= STARTED, "{turns} turns of {name} by {source}: {cpu:#?}");
         }
-        let ns = |name: &str| cpu[name].as_u64().unwrap();
-        assert_eq!(ns("unattributed_ns"), 0, "{cpu:#}");
-        let (all, uncounted) = (ns("time_ns"), ns("uncounted_ns"));
+        assert_eq!(cpu.unattributed_ns, 0, "{cpu:#?}");
+        let (all, uncounted) = (cpu.time_ns, cpu.uncounted_ns);
         eprintln!("by {source}: all but {uncounted} ns of {all} ns have a cause");
-        assert!(uncounted < all / 100, "{uncounted} ns of {all} ns by {source}: {cpu:#}");
+        assert!(uncounted < all / 100, "{uncounted} ns of {all} ns by {source}: {cpu:#?}");
     }
 }
 
@@ -428,31 +405,29 @@ tr -d '\\n' < /tmp/o && echo
 ";
     let script = SCRIPT.replace("NAMES", &NAMES.to_string());
     let printed = guest("debian:6.12", "isolcpus=domain,1", &["chmod", "sleep", "taskset", "tr"], &script);
-    let json: Value = serde_json::from_str(printed.lines().next().unwrap_or_default())
-        .unwrap_or_else(|error| panic!("{error}: {printed}"));
-    assert_eq!(json["lost"], none_lost());
-    let cpu = &json["cpus"][0];
-    let named = rows(cpu).iter().filter(|row| row["name"].as_str().unwrap().starts_with("name")).count();
-    assert_eq!(named, NAMES, "{cpu:#}");
+    let stat = parsed(printed.lines().next(), &printed);
+    assert_eq!(stat.lost, Some(Lost::default()));
+    let cpu = &stat.cpus[0];
+    let named = rows(cpu).iter().filter(|row| row.name.starts_with("name")).count();
+    assert_eq!(named, NAMES, "{cpu:#?}");
 }
 
 /// The rows whose occurrences are listed one by one: no sums, and none that is also listed under another name.
-fn one_by_one(cpu: &Value) -> BTreeMap<String, Vec<&Value>> {
-    let mut by_name: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+fn one_by_one(cpu: &Cpu) -> BTreeMap<&str, Vec<&PrintedRow>> {
+    let mut by_name: BTreeMap<&str, Vec<&PrintedRow>> = BTreeMap::new();
     for row in rows(cpu) {
-        let name = row["name"].as_str().unwrap();
-        if !["kernel threads", "other user tasks", "no timer expired"].contains(&name) {
-            by_name.entry(name.to_owned()).or_default().push(row);
+        if !["kernel threads", "other user tasks", "no timer expired"].contains(&row.name.as_str()) {
+            by_name.entry(&row.name).or_default().push(row);
         }
     }
     by_name
 }
 
 /// The number of these that took at least `ns` until they ended. A bucket begins at `ns`.
-fn ended_from(rows: &[&Value], ns: u64) -> u64 {
-    let buckets = rows.iter().flat_map(|row| row["histogram"].as_array().unwrap());
-    let long = buckets.filter(|bucket| bucket["below_ns"].as_u64().is_none_or(|below| below > ns));
-    long.map(|bucket| bucket["count"].as_u64().unwrap()).sum()
+fn ended_from(rows: &[&PrintedRow], ns: u64) -> u64 {
+    let buckets = rows.iter().flat_map(|row| &row.histogram);
+    let long = buckets.filter(|bucket| bucket.below_ns.is_none_or(|below| below > ns));
+    long.map(|bucket| bucket.count).sum()
 }
 
 /// The list of single occurrences matches the histograms, except for one that ended between the two readings.
@@ -467,27 +442,30 @@ kill -STOP $stat; while [ ! -e /tmp/end ]; do sleep 0.1; done; kill -CONT $stat;
 sed '/^    "each": \[/,/^    \]/d' /tmp/o | tr -d '\n'
 "#;
     let printed = guest("debian:6.12", "isolcpus=domain,1", &["tr", "sleep"], SCRIPT);
-    let mut lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let [some, kept, too_many] = [(); 3].map(|()| lines.next().unwrap_or_else(|| panic!("{printed}")));
+    let [some, kept, too_many] = printed.lines().collect::<Vec<_>>()[..] else { panic!("{printed}") };
 
-    let each = some["longest"]["each"].as_array().unwrap();
-    assert!(each.len() > 20 && some["longest"]["lost"] == 0, "{:#}", some["longest"]);
-    let by_name = one_by_one(&some["cpus"][0]);
-    for one in each {
-        assert!(one["ns"].as_u64().unwrap() >= 2048 && one["cpu"] == 1, "{one}");
-        assert!(one["at_ns"].as_u64() < some["measured_ns"].as_u64(), "{one}");
-        assert!(by_name.contains_key(one["name"].as_str().unwrap()), "{one}");
+    let some = parsed(Some(some), &printed);
+    let longest = some.longest.unwrap();
+    assert!(longest.each.len() > 20 && longest.lost == 0, "{longest:#?}");
+    let by_name = one_by_one(&some.cpus[0]);
+    for one in &longest.each {
+        assert!(one.ns >= 2048 && one.cpu == 1, "{one:?}");
+        assert!(one.at_ns < some.measured_ns, "{one:?}");
+        assert!(by_name.contains_key(one.name.as_str()), "{one:?}");
     }
     for (name, rows) in by_name {
-        let told = each.iter().filter(|one| one["name"] == *name).count() as u64;
+        let told = longest.each.iter().filter(|one| one.name == name).count() as u64;
         let ended = ended_from(&rows, 2048);
         assert!(told.abs_diff(ended) <= 1, "{name}: {told} told, {ended} ended");
     }
-    let probe = |one: &&Value| one["interrupted"]["comm"] == "dyntick";
-    assert!(each.iter().filter(probe).count() > 10, "{each:?}");
+    let probe = |one: &&Long| one.interrupted.as_ref().is_some_and(|task| task.comm == "dyntick");
+    assert!(longest.each.iter().filter(probe).count() > 10, "{longest:?}");
 
-    let (kept, lost) = (kept.as_u64().unwrap(), too_many["longest"]["lost"].as_u64().unwrap());
-    let ended: u64 = one_by_one(&too_many["cpus"][0]).values().map(|rows| ended_from(rows, 0)).sum();
+    // Its list is cut out.
+    let too_many: Value = serde_json::from_str(too_many).unwrap();
+    let (kept, lost): (u64, _) = (kept.parse().unwrap(), too_many["longest"]["lost"].as_u64().unwrap());
+    let cpu: Cpu = serde_json::from_value(too_many["cpus"][0].clone()).unwrap();
+    let ended: u64 = one_by_one(&cpu).values().map(|rows| ended_from(rows, 0)).sum();
     eprintln!("{kept} kept, {lost} lost, {ended} ended");
     // Turns of the command itself are left out of those that were kept, and found room in the ring.
     assert!(lost > 0 && ended.abs_diff(kept + lost) <= 20, "{kept} kept, {lost} lost, {ended} ended");

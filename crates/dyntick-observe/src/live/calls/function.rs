@@ -2,7 +2,7 @@
 //! The function that is timed, and the kind of programs for that.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// A function of the kernel, as users name it: `hrtimer_interrupt`, or `kprobe:hrtimer_interrupt`.
@@ -15,7 +15,7 @@ pub struct Function {
 }
 
 /// The two programs that time a call. The cheaper one comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Pair {
     /// A trampoline at the function; needs type information.
     #[serde(rename = "fentry/fexit")]

@@ -6,10 +6,9 @@ mod table;
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_contract::compare::Printed;
 use dyntick_lab::sides::{self, KnownSide};
 use dyntick_stats::compare::{Comparison, Outcome, Question, Row, Verdict};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -55,17 +54,6 @@ fn percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("must be from 0 to 100".to_owned()) }
 }
 
-/// The document that `--json` prints.
-#[derive(Serialize, JsonSchema)]
-pub struct Printed<'a> {
-    #[serde(flatten)]
-    comparison: &'a Comparison,
-    /// The origin of each side: true if this user's laboratory made its runs; null for the output of tools.
-    made_here: &'a [Option<bool>],
-    /// The number of runs of each side in which the host took too much time from a measured CPU.
-    disturbed_runs: &'a [usize],
-}
-
 /// Reads a side, `PATH` or `NAME=PATH`, and prints its notes.
 fn read(named: &str, wanted: &[String]) -> Result<KnownSide> {
     let (label, path) = match named.split_once('=') {
@@ -95,14 +83,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if comparison.rows.is_empty() {
         bail!("{}", nothing_in_common(&comparison, &arguments.metrics));
     }
+    let failed = comparison.rows.iter().flat_map(verdicts).any(|verdict| arguments.fail_on.fails(&verdict));
     if arguments.json {
-        let (made_here, disturbed_runs) = (&made_here[..], &disturbed_runs[..]);
-        let printed = Printed { comparison: &comparison, made_here, disturbed_runs };
-        arguments.target.json(&printed)?;
+        arguments.target.json(&Printed { comparison, made_here, disturbed_runs })?;
     } else {
         arguments.target.page(&table::document(&comparison))?;
     }
-    let failed = comparison.rows.iter().flat_map(verdicts).any(|verdict| arguments.fail_on.fails(&verdict));
     Ok(ExitCode::from(u8::from(failed)))
 }
 

@@ -1,55 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The plan as text and as JSON.
+//! The plan as text.
 
 use dyntick_isolate::{Change, Plan, Request, Step, Subject};
-use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// The changes that isolating would make.
-#[derive(Serialize, JsonSchema)]
-pub struct Planned<'a> {
-    /// The CPUs that would be isolated.
-    cpus: &'a CpuList,
-    /// Each change, in the order in which they are made.
-    changes: Vec<PlannedChange<'a>>,
-    /// The reason why the CPUs cannot be a cpuset partition, if they cannot.
-    no_partition: Option<&'a str>,
-    /// Further notes.
-    notes: &'a [String],
-}
-
-/// One change.
-#[derive(Serialize, JsonSchema)]
-struct PlannedChange<'a> {
-    #[serde(flatten)]
-    change: &'a Change,
-    /// The group of changes that it belongs to.
-    subject: Subject,
-    /// The purpose of that group.
-    why: &'static str,
-    /// The privilege that it needs.
-    needs: &'static str,
-}
-
-impl<'a> Planned<'a> {
-    /// Describes a plan.
-    pub fn of(plan: &'a Plan, request: &'a Request) -> Self {
-        let change = |step: &'a Step| PlannedChange {
-            change: &step.change,
-            subject: step.subject,
-            why: step.subject.why(),
-            needs: step.subject.needs(),
-        };
-        Self {
-            cpus: &request.cpus,
-            changes: plan.steps().map(change).collect(),
-            no_partition: plan.no_partition.as_deref(),
-            notes: &plan.notes,
-        }
-    }
-}
 
 /// Each change; only the first ones of many threads, unless all are requested.
 pub fn as_text(plan: &Plan, request: &Request, all: bool) -> String {

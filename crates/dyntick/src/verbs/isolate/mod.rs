@@ -6,8 +6,8 @@ mod report;
 
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
-pub use changes::Planned;
 use clap::Args;
+use dyntick_contract::isolate::{Planned, Report};
 use dyntick_isolate::apply::ApplyError;
 use dyntick_isolate::{
     Facts, IsolateError, Isolation, Journal, JournalError, Live, PartitionKind, Placement, Request, Restored,
@@ -17,7 +17,6 @@ use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
 use dyntick_record::proof::{self, Proof};
 use dyntick_system::{exit_code, find_as_shell};
-pub use report::Report;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -158,7 +157,7 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
         output::note(report::not_whole(&restored));
     }
     finish(arguments, ended, |status| {
-        report::Report::new(request, &arguments.command, status, &applied, held, proof, restored)
+        Report::new(request, &arguments.command, status, &applied, held, proof, restored)
     })
 }
 
@@ -181,7 +180,7 @@ fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
         observed(arguments, request, false, || Running::start(&arguments.command, &placement))?;
     finish(arguments, ended, |status| {
         let (applied, restored) = Default::default();
-        report::Report::new(request, &arguments.command, status, &applied, None, proof, restored)
+        Report::new(request, &arguments.command, status, &applied, None, proof, restored)
     })
 }
 
@@ -204,14 +203,14 @@ fn observed(
 fn finish(
     arguments: &Arguments,
     ended: std::io::Result<ExitStatus>,
-    report: impl FnOnce(ExitStatus) -> report::Report,
+    report: impl FnOnce(ExitStatus) -> Report,
 ) -> Result<ExitCode> {
     let status = match ended {
         Ok(status) => status,
         Err(error) => return Ok(not_started(&arguments.command[0], &error)),
     };
     let report = report(status);
-    report.write(arguments.json, &arguments.target)?;
+    report::write(&report, arguments.json, &arguments.target)?;
     Ok(code(status, arguments.max_interruptions.is_some_and(|most| report.interruptions() > most)))
 }
 

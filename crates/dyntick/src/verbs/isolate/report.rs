@@ -5,135 +5,78 @@ use crate::occurrences;
 use crate::output::{self, Sheet, Target};
 use crate::typed;
 use anyhow::Result;
+use dyntick_contract::isolate::Report;
 use dyntick_explain::Summary;
-use dyntick_isolate::apply::Applied;
-use dyntick_isolate::{Isolation, Plan, Request, Restored, Subject};
-use dyntick_model::CpuList;
+use dyntick_isolate::{Isolation, Plan, Restored, Subject};
 use dyntick_model::text::clean_line;
-use dyntick_record::proof::{Cause, Proof, Trace};
+use dyntick_record::proof::{Cause, Trace};
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::process::ExitStatus;
 
-/// The report of one isolation.
-#[derive(Serialize, JsonSchema)]
-pub struct Report {
-    cpus: CpuList,
-    command: Vec<String>,
-    status: String,
-    partition: Option<String>,
-    no_partition: Option<String>,
-    /// True if the partition was still valid at the end.
-    partition_held: Option<bool>,
-    changes: usize,
-    refused: Vec<(String, String)>,
-    proof: Proof,
-    restored: Restored,
+/// Writes a report into the named file, else to standard error, since the command owned standard output.
+pub fn write(report: &Report, json: bool, target: &Target) -> Result<()> {
+    match (json, target.is_named()) {
+        (true, _) => target.json_beside(true, report),
+        (false, true) => target.page(&document(report)),
+        (false, false) => {
+            // The exit status is the command's, even if the report could not be written.
+            let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&document(report))));
+            Ok(())
+        }
+    }
 }
 
-impl Report {
-    /// Makes the report from the observations.
-    pub fn new(
-        request: &Request,
-        command: &[OsString],
-        status: ExitStatus,
-        applied: &Applied,
-        held: Option<bool>,
-        proof: Proof,
-        restored: Restored,
-    ) -> Self {
-        let refused =
-            |(step, reason): &(dyntick_isolate::Step, String)| (step.change.target(), reason.clone());
-        Self {
-            cpus: request.cpus.clone(),
-            command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-            status: status.to_string(),
-            partition: applied.partition.as_ref().map(|_| request.kind.kernel_name().to_owned()),
-            no_partition: applied.no_partition.clone(),
-            partition_held: held,
-            changes: applied.made.len(),
-            refused: applied.refused.iter().map(refused).collect(),
-            proof,
-            restored,
-        }
+fn document(report: &Report) -> Document {
+    let how = match (&report.partition, &report.no_partition) {
+        (Some(kind), _) => format!("an {kind} cpuset partition"),
+        (None, Some(reason)) => format!("no cpuset partition: {reason}"),
+        (None, None) => "pinned only".to_owned(),
+    };
+    let seconds = report.proof.seconds;
+    let command = typed::command(&report.command);
+    let mut blocks = Vec::new();
+    if report.partition_held == Some(false) {
+        let ended = "another process ended the partition while the command ran";
+        blocks.push(Block::Paragraph(ended.to_owned()));
     }
-
-    /// The number of interruptions of the CPUs.
-    pub fn interruptions(&self) -> u64 {
-        match &self.proof.trace {
-            Some(trace) => trace.interruptions(),
-            None => self.proof.rows.iter().map(|(_, count)| count).sum(),
-        }
+    let result = match &report.proof.trace {
+        Some(trace) => traced(trace, seconds, &mut blocks),
+        None => counted(report, &mut blocks),
+    };
+    if report.changes > 0 || !report.restored.failed.is_empty() {
+        let mut lines = Vec::new();
+        // A line stays one line, whatever the names in it.
+        restored(&report.restored, &mut |line| lines.push(clean_line(&line)));
+        blocks.push(Block::Paragraph(lines.join("\n")));
     }
+    let title = format!("CPU {}, {seconds:.2} s, {how}; {command} ({})", report.cpus, report.status);
+    Document { title: clean_line(&title), question: result, blocks, ..Document::default() }
+}
 
-    /// Writes it into the named file, else to standard error, since the command owned standard output.
-    pub fn write(&self, json: bool, target: &Target) -> Result<()> {
-        match (json, target.is_named()) {
-            (true, _) => target.json_beside(true, self),
-            (false, true) => target.page(&self.document()),
-            (false, false) => {
-                // The exit status is the command's, even if the report could not be written.
-                let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&self.document())));
-                Ok(())
-            }
-        }
+/// Adds the counts that need no trace, and returns the number of interrupts in words.
+fn counted(report: &Report, blocks: &mut Vec<Block>) -> String {
+    if let Some(reason) = &report.proof.no_trace {
+        let text = format!("no trace ({reason}); counted from /proc/interrupts, without causes");
+        blocks.push(Block::Paragraph(text));
     }
-
-    fn document(&self) -> Document {
-        let how = match (&self.partition, &self.no_partition) {
-            (Some(kind), _) => format!("an {kind} cpuset partition"),
-            (None, Some(reason)) => format!("no cpuset partition: {reason}"),
-            (None, None) => "pinned only".to_owned(),
-        };
-        let seconds = self.proof.seconds;
-        let command = typed::command(&self.command);
-        let mut blocks = Vec::new();
-        if self.partition_held == Some(false) {
-            let ended = "another process ended the partition while the command ran";
-            blocks.push(Block::Paragraph(ended.to_owned()));
-        }
-        let result = match &self.proof.trace {
-            Some(trace) => traced(trace, seconds, &mut blocks),
-            None => self.counted(&mut blocks),
-        };
-        if self.changes > 0 || !self.restored.failed.is_empty() {
-            let mut lines = Vec::new();
-            // A line stays one line, whatever the names in it.
-            restored(&self.restored, &mut |line| lines.push(clean_line(&line)));
-            blocks.push(Block::Paragraph(lines.join("\n")));
-        }
-        let title = format!("CPU {}, {seconds:.2} s, {how}; {command} ({})", self.cpus, self.status);
-        Document { title: clean_line(&title), question: result, blocks, ..Document::default() }
+    let seconds = report.proof.seconds;
+    let row = |(name, count): &(String, u64)| {
+        row![Cell::Count(*count), Cell::Rate(*count as f64 / seconds), name.as_str()]
+    };
+    if !report.proof.rows.is_empty() {
+        blocks.push(Block::Table(Table {
+            columns: vec![
+                Column::figure("count", ""),
+                Column::figure("per second", ""),
+                Column::text("interrupt"),
+            ],
+            rows: report.proof.rows.iter().map(row).collect(),
+            ..Table::default()
+        }));
     }
-
-    /// Adds the counts that need no trace, and returns the number of interrupts in words.
-    fn counted(&self, blocks: &mut Vec<Block>) -> String {
-        if let Some(reason) = &self.proof.no_trace {
-            let text = format!("no trace ({reason}); counted from /proc/interrupts, without causes");
-            blocks.push(Block::Paragraph(text));
-        }
-        let seconds = self.proof.seconds;
-        let row = |(name, count): &(String, u64)| {
-            row![Cell::Count(*count), Cell::Rate(*count as f64 / seconds), name.as_str()]
-        };
-        if !self.proof.rows.is_empty() {
-            blocks.push(Block::Table(Table {
-                columns: vec![
-                    Column::figure("count", ""),
-                    Column::figure("per second", ""),
-                    Column::text("interrupt"),
-                ],
-                rows: self.proof.rows.iter().map(row).collect(),
-                ..Table::default()
-            }));
-        }
-        match self.interruptions() {
-            0 => "no interrupt at all".to_owned(),
-            count => numbers::counted(count, "interrupt"),
-        }
+    match report.interruptions() {
+        0 => "no interrupt at all".to_owned(),
+        count => numbers::counted(count, "interrupt"),
     }
 }
 

@@ -5,13 +5,11 @@ use super::{in_words, own_binary};
 use crate::output::Target;
 use anyhow::{Context, Result};
 use clap::Args;
+use dyntick_contract::lab::Bench;
 use dyntick_guest::Stage;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
 use dyntick_study::{Size, shipped};
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -29,17 +27,6 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     target: Target,
-}
-
-/// The wall time of a case, by stage.
-#[derive(Serialize, JsonSchema)]
-pub struct Bench<'a> {
-    /// The id of the case.
-    case: &'a str,
-    /// All of it, s.
-    seconds: f64,
-    /// Each stage, s.
-    stages: BTreeMap<String, f64>,
 }
 
 /// Runs one case anew and prints how long each stage took.

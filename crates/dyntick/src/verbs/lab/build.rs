@@ -4,12 +4,11 @@
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_contract::lab::Builds;
 use dyntick_kernels::build::{Built, build};
 use dyntick_kernels::cache::Cache;
 use dyntick_model::Recipe;
 use dyntick_study::{Size, Study, shipped};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,13 +33,6 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-/// The kernels that were built.
-#[derive(Serialize, JsonSchema)]
-pub struct Builds {
-    /// The kernels, in the order in which they were asked for.
-    kernels: Vec<Built>,
 }
 
 /// Builds what is not built yet.

@@ -5,13 +5,12 @@ use super::own_binary;
 use crate::output;
 use anyhow::Result;
 use clap::Args;
+use dyntick_contract::lab::Doctor;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::doctor::{Check, State, fetch, look};
 use dyntick_lab::lab::{Lab, Progress, kvm_as_learnt};
 use dyntick_lab::qemu::probe::KvmProbe;
 use dyntick_report::{Block, Column, Document, Table, row};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::process::ExitCode;
 
 /// The arguments of `dyntick lab doctor`.
@@ -26,13 +25,6 @@ pub struct Arguments {
     /// Do not boot that guest
     #[arg(long, requires = "fetch")]
     no_boot: bool,
-}
-
-/// The results of the checks.
-#[derive(Serialize, JsonSchema)]
-pub struct Doctor<'a> {
-    /// Each thing that studies need.
-    checks: &'a [Check],
 }
 
 /// Examines the machine; the status is 1 where no study could run.

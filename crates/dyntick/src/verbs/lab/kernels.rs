@@ -2,16 +2,14 @@
 //! `dyntick lab kernels`: what can be booted here.
 
 pub mod diff;
-mod groups;
 
 use crate::output;
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use dyntick_contract::lab::Kernels;
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{Entry, State, catalog};
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::process::ExitCode;
 
 /// The arguments of `dyntick lab kernels`.
@@ -29,13 +27,6 @@ enum Action {
     /// Show how two kernels differ: -OPTION is set in the first only, +OPTION in the second; exit with status 1 if they
     /// differ
     Diff(diff::Arguments),
-}
-
-/// The kernels that can be booted here.
-#[derive(Serialize, JsonSchema)]
-pub struct Kernels<'a> {
-    /// Each of them.
-    kernels: &'a [Entry],
 }
 
 /// Lists the kernels.

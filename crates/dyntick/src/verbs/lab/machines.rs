@@ -4,11 +4,10 @@
 use crate::output::Target;
 use anyhow::Result;
 use clap::Args;
+use dyntick_contract::lab::Machines;
 use dyntick_model::{Exit, IdleState, Machine, Power, Quantile};
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
 use dyntick_study::machine::{self, exits};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::process::ExitCode;
 
 /// More significant digits than a machine file has.
@@ -25,13 +24,6 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     target: Target,
-}
-
-/// The machines that come with dyntick.
-#[derive(Serialize, JsonSchema)]
-pub struct Machines {
-    /// Each of them.
-    machines: Vec<Machine>,
 }
 
 /// Lists the machines, or shows one.

@@ -7,7 +7,6 @@ mod build;
 mod changes;
 mod doctor;
 mod fail_on;
-mod judged;
 mod kept;
 mod kernels;
 mod machines;
@@ -27,18 +26,9 @@ mod studies;
 mod verify;
 mod which_runs;
 
-pub use bench::Bench;
-pub use build::Builds;
-pub use doctor::Doctor;
-pub use judged::Judged;
-pub use kernels::Kernels;
-pub use kernels::diff::KernelsDiff;
-pub use machines::Machines;
-pub use profile::{Profile, Profiles};
-pub use studies::Studies;
-
 use anyhow::{Context, Result};
 use clap::Subcommand;
+use dyntick_contract::{Failure, FailureKind};
 use dyntick_kernels::programs;
 use dyntick_lab::lab::LabError;
 use rustix::fs::Mode;
@@ -101,7 +91,7 @@ impl LabVerb {
 /// An error to show. A guest's message has no limit, so it is shortened.
 fn in_words(error: LabError) -> anyhow::Error {
     if error.is_said_by_guest() {
-        anyhow::Error::msg(dyntick_report::message(&error.to_string()))
+        Failure::new(FailureKind::Environment, dyntick_report::message(&error.to_string())).into()
     } else {
         error.into()
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The outcome of a study, in each format in which it can be printed.
 
-use super::judged::{Judged, JudgedRun};
 use super::report;
 use crate::output::Target;
 use anyhow::{Result, bail};
+use dyntick_contract::lab::{Judged, JudgedRun};
 use dyntick_lab::compare::{Compared, compare_all};
 use dyntick_lab::effects::{self, Found};
 use dyntick_lab::lab::CaseResult;

@@ -4,18 +4,17 @@
 mod tables;
 
 use super::which_runs;
-use crate::json::Printed;
 use crate::output::Target;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_contract::Printed;
+use dyntick_contract::lab::{Compared, Profile, Profiles, Spans, compared};
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::{profiles, store};
 use dyntick_model::CpuList;
-use dyntick_profile::{Difference, Kind, Summary, compare};
+use dyntick_profile::Kind;
 use dyntick_report::Document;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -52,15 +51,6 @@ impl Arguments {
     }
 }
 
-/// The spans of one run, in the order window, script.
-struct Spans {
-    name: String,
-    made_here: bool,
-    cpus: CpuList,
-    phases: Vec<(&'static str, BTreeMap<String, Kind>)>,
-    instructions: Vec<u64>,
-}
-
 /// Prints one profile, or two side by side.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
@@ -74,7 +64,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         [one] if arguments.json => return print(&arguments.target, &Profile::of(one)),
         [one] => tables::one_run(one, arguments.functions()),
         [a, b, ..] => {
-            let compared = compared(a, b)?;
+            let compared = in_common(a, b)?;
             if arguments.json {
                 let differences = &compared;
                 let profiles = Profiles { a: Profile::of(a), b: Profile::of(b), differences };
@@ -143,6 +133,15 @@ fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     })
 }
 
+/// The kinds of spans of both runs; refuses runs that have none in common.
+fn in_common(a: &Spans, b: &Spans) -> Result<Vec<Compared>> {
+    let compared = compared(a, b);
+    if compared.is_empty() {
+        bail!("{} and {} have no kind of span in common on CPUs {} and {}", a.name, b.name, a.cpus, b.cpus);
+    }
+    Ok(compared)
+}
+
 /// Refuses CPUs that are none of the guest's.
 fn ensure_there(strange: &CpuList, cpus: u32, folder: &Path) -> Result<()> {
     if strange.is_empty() {
@@ -160,117 +159,6 @@ fn ensure_known(wanted: &str, phases: impl Iterator<Item = BTreeMap<String, Kind
     }
     let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
     bail!("--kind {wanted}: no kind of span has it in its name; there are {}", kinds.join(", "))
-}
-
-/// The profile of one run.
-#[derive(Serialize, JsonSchema)]
-pub struct Profile<'a> {
-    /// The id of its case.
-    case: &'a str,
-    /// True if this user's laboratory made the run.
-    made_here: bool,
-    /// The CPUs whose spans are counted.
-    cpus: &'a CpuList,
-    /// The window and the script, as far as they were recorded.
-    phases: Vec<PrintedPhase<'a>>,
-}
-
-/// The profiles of two runs and how they differ.
-#[derive(Serialize, JsonSchema)]
-pub struct Profiles<'a> {
-    /// The first run.
-    a: Profile<'a>,
-    /// The second run.
-    b: Profile<'a>,
-    /// The kinds of spans that both have, those with the most instructions in `a` first.
-    differences: &'a [Compared],
-}
-
-/// One phase of a run.
-#[derive(Serialize, JsonSchema)]
-struct PrintedPhase<'a> {
-    /// `window` or `script`.
-    phase: &'static str,
-    /// All instructions that were executed in it, on all CPUs and in user mode too.
-    instructions_of_all_cpus: u64,
-    /// The kinds of spans, by name.
-    kinds: Vec<PrintedKind<'a>>,
-}
-
-/// The spans of one kind.
-#[derive(Serialize, JsonSchema)]
-struct PrintedKind<'a> {
-    /// The name: the kernel's entry point, or the kind of span.
-    kind: &'a str,
-    /// The instructions of a span; none where there is no span.
-    summary: Option<Summary>,
-    /// The instructions of all spans together.
-    instructions: u64,
-    /// The instructions of each span, in the order in which they ended.
-    spans: &'a [u64],
-    /// Mean instructions a span in each kernel function itself.
-    functions_per_span: BTreeMap<&'a str, f64>,
-}
-
-impl<'a> Profile<'a> {
-    fn of(spans: &'a Spans) -> Self {
-        let phase = |((name, kinds), instructions): (&'a (&'static str, BTreeMap<String, Kind>), &u64)| {
-            let kinds = kinds.iter().map(PrintedKind::of).collect();
-            PrintedPhase { phase: name, instructions_of_all_cpus: *instructions, kinds }
-        };
-        Self {
-            case: &spans.name,
-            made_here: spans.made_here,
-            cpus: &spans.cpus,
-            phases: spans.phases.iter().zip(&spans.instructions).map(phase).collect(),
-        }
-    }
-}
-
-impl<'a> PrintedKind<'a> {
-    fn of((name, kind): (&'a String, &'a Kind)) -> Self {
-        Self {
-            kind: name,
-            summary: kind.summary(),
-            instructions: kind.instructions(),
-            spans: &kind.spans,
-            functions_per_span: kind.largest_functions().into_iter().collect(),
-        }
-    }
-}
-
-/// One kind of spans in both runs.
-#[derive(Serialize, JsonSchema)]
-struct Compared {
-    /// `window` or `script`.
-    phase: &'static str,
-    /// The name.
-    kind: String,
-    /// The number of its spans in `a` and in `b`.
-    counts: [u64; 2],
-    #[serde(flatten)]
-    difference: Difference,
-}
-
-fn compared(a: &Spans, b: &Spans) -> Result<Vec<Compared>> {
-    let mut compared = Vec::new();
-    for ((phase, in_a), (_, in_b)) in a.phases.iter().zip(&b.phases) {
-        for (name, kind) in tables::sorted(in_a) {
-            if let Some(other) = in_b.get(name) {
-                let counts = [kind, other].map(|kind| kind.spans.len() as u64);
-                compared.push(Compared {
-                    phase,
-                    kind: name.clone(),
-                    counts,
-                    difference: compare(kind, other),
-                });
-            }
-        }
-    }
-    if compared.is_empty() {
-        bail!("{} and {} have no kind of span in common on CPUs {} and {}", a.name, b.name, a.cpus, b.cpus);
-    }
-    Ok(compared)
 }
 
 #[cfg(test)]

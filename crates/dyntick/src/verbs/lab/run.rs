@@ -7,8 +7,8 @@ use super::place::Place;
 use super::rulings::Ran;
 use super::status::{ABORT, Statuses};
 use super::{kept, own_binary, refused, stopped};
-use crate::output;
 use crate::progress::Display;
+use crate::{failure, output};
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_kernels::build::private_note;
@@ -62,7 +62,7 @@ enum ClockArgument {
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     match run_study(&arguments) {
         Err(error) if arguments.statuses.bisect() && !output::reader_left(&error) => {
-            crate::tell(&error);
+            failure::tell(&error);
             Ok(ExitCode::from(ABORT))
         }
         ended => ended,

@@ -5,6 +5,7 @@ use super::{named, own_binary};
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
+use dyntick_contract::{Failure, FailureKind};
 use dyntick_guest::Shell;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::image::Share;
@@ -88,13 +89,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         !arguments.in_virtual_time || arguments.command.is_empty() || std::io::stdin().is_terminal();
     match lab.shell(&case, shell(command, interactive), interactive, share.as_ref()) {
         Ok(Some(status)) => Ok(ExitCode::from(status)),
-        Ok(None) => {
-            output::note("the guest exited before its shell");
-            Ok(ExitCode::from(1))
-        }
+        Ok(None) => Err(Failure::new(FailureKind::Check, "the guest exited before its shell").into()),
         Err(error) if error.fault() == Fault::Guest => {
-            output::note(message(&error.to_string()));
-            Ok(ExitCode::from(1))
+            Err(Failure::new(FailureKind::Check, message(&error.to_string())).into())
         }
         Err(error) => Err(error.into()),
     }

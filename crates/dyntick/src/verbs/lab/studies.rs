@@ -4,6 +4,7 @@
 use crate::output;
 use anyhow::Result;
 use clap::Args;
+use dyntick_contract::lab::{Listed, OwnKernel, Studies, Tool};
 use dyntick_kernels::build::{self, Built};
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::expected::estimated;
@@ -12,8 +13,6 @@ use dyntick_lab::lab::tools;
 use dyntick_model::Recipe;
 use dyntick_report::numbers;
 use dyntick_study::{Case, Size, Study, shipped};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,54 +25,6 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long, conflicts_with = "name")]
     json: bool,
-}
-
-/// The studies that come with dyntick.
-#[derive(Serialize, JsonSchema)]
-pub struct Studies {
-    /// Each of them.
-    studies: Vec<Listed>,
-}
-
-/// A study as it is listed.
-#[derive(Serialize, JsonSchema)]
-struct Listed {
-    /// The name or path to run it by.
-    name: String,
-    /// The title.
-    title: String,
-    /// The question.
-    question: String,
-    /// The number of cases.
-    cases: usize,
-    /// The number of runs of all cases.
-    runs: u32,
-    /// The kernels that are built for it.
-    kernels: Vec<OwnKernel>,
-    /// The tools of this machine that its cases need.
-    tools: Vec<Tool>,
-    /// The estimated time, s.
-    estimated_s: u64,
-}
-
-/// A kernel that a study has built.
-#[derive(Serialize, JsonSchema)]
-struct OwnKernel {
-    /// The name in the study.
-    name: String,
-    /// True if it is built already.
-    built: bool,
-}
-
-/// A tool of this machine that a study needs.
-#[derive(Serialize, JsonSchema)]
-struct Tool {
-    /// The name or path.
-    name: String,
-    /// The package of Debian that holds it, where that is known.
-    package: Option<&'static str>,
-    /// True if it is on this machine.
-    installed: bool,
 }
 
 /// Lists the studies, or prints one.

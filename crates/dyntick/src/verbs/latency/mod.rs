@@ -2,16 +2,12 @@
 //! `dyntick latency`: wake-up latency, in cyclictest's formats.
 
 mod arguments;
-#[cfg(test)]
-mod layout;
 mod plan;
 mod print;
 mod screen;
 mod why;
 
 pub use arguments::Arguments;
-#[cfg(test)]
-pub use layout::Layout;
 
 use crate::output;
 use anyhow::{Context, Result};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The calls of the kernel's functions, as tables and histograms by powers of two.
 
-pub mod printed;
-
 use dyntick_count::TimedCalls;
 use dyntick_observe::live::{CallCount, FunctionCalls, ProbeCost};
 use dyntick_report::{Block, Cell, Column, Table, numbers, row};
@@ -233,7 +231,7 @@ mod tests {
 
     #[test]
     fn json_has_all_figures() {
-        let value = serde_json::to_value(printed::PrintedCalls::of(&timed())).unwrap();
+        let value = serde_json::to_value(dyntick_contract::stat::PrintedCalls::of(&timed())).unwrap();
         insta::assert_snapshot!("calls_json", serde_json::to_string_pretty(&value).unwrap());
     }
 

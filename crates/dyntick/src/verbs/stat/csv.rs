@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The measurement as lines of fields.
 
-use super::{calls, power};
-use crate::labels;
+use super::calls;
+use dyntick_contract::labels;
 use dyntick_count::{Measured, Row, per_cpu};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_model::text::clean_line;
@@ -61,7 +61,7 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
         lines.push(fields.map(|field| quoted(&field, separator)).join(separator));
     }
     lines.extend(measured.power.iter().flatten().map(|zone| {
-        let (name, used) = (power::full_name(zone), zone.microjoules.to_string());
+        let (name, used) = (zone.full_name(), zone.microjoules.to_string());
         let per_second = zone.watts().map(|watts| format!("{:.3}", watts * 1e6)).unwrap_or_default();
         let column = zone.column().unwrap_or_default();
         let fields = [&time, "", "energy_uj", &name, &used, &per_second, "", "", "", column];

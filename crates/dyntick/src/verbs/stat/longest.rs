@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The interruptions that took longer than `--over`, one by one.
 
-use crate::labels;
-use dyntick_count::{Longest, cause};
-use dyntick_explain::CauseId;
+use dyntick_contract::labels;
+use dyntick_count::Longest;
 use dyntick_observe::live::Occurrence;
 use dyntick_report::{Block, Cell, Column, Table, numbers, row};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// Parses the value of `--over`, to ns.
 pub fn over(text: &str) -> Result<u64, String> {
@@ -57,66 +54,8 @@ pub fn block(longest: &Longest, limit: usize) -> Block {
     })
 }
 
-/// The interruptions that took long, for JSON.
-#[derive(Serialize, JsonSchema)]
-pub struct PrintedLongest<'a> {
-    /// The smallest duration that is listed.
-    over_ns: u64,
-    /// The interruptions.
-    each: Vec<Long<'a>>,
-    /// The number of further ones, which did not fit into the ring buffer.
-    lost: u64,
-}
-
-/// An interruption that took long.
-#[derive(Serialize, JsonSchema)]
-struct Long<'a> {
-    /// Its beginning, ns since that of the measurement.
-    at_ns: u64,
-    /// Its CPU.
-    cpu: u32,
-    /// The duration.
-    ns: u64,
-    /// The name of the row.
-    name: String,
-    /// The cause, as `explain` names it.
-    cause: Option<CauseId>,
-    /// The interrupted task; null if this is the time slice of a task.
-    interrupted: Option<Interrupted<'a>>,
-}
-
-/// A task that was interrupted.
-#[derive(Serialize, JsonSchema)]
-struct Interrupted<'a> {
-    /// The thread ID; 0 is the idle task.
-    pid: u32,
-    /// Its name.
-    comm: &'a str,
-}
-
-impl<'a> PrintedLongest<'a> {
-    /// Converts the interruptions of one measurement.
-    pub fn of(longest: &'a Longest) -> Self {
-        let long = |(at_ns, one): &'a (u64, Occurrence)| Long {
-            at_ns: *at_ns,
-            cpu: one.cpu,
-            ns: one.ns,
-            name: labels::of_key(&one.key),
-            cause: cause(&one.key),
-            interrupted: interrupts(one).then(|| Interrupted { pid: one.thread, comm: &one.comm }),
-        };
-        Self { over_ns: longest.over_ns, each: longest.each.iter().map(long).collect(), lost: longest.lost }
-    }
-}
-
-/// Returns true if a task was interrupted: for a time slice the previous task is not known.
-fn interrupts(one: &Occurrence) -> bool {
-    use dyntick_observe::live::Key::*;
-    !matches!(one.key, Task { .. } | KernelThread { .. } | Work { .. })
-}
-
 fn cells((at_ns, one): &(u64, Occurrence)) -> Vec<Cell> {
-    let interrupted = match (interrupts(one), one.thread) {
+    let interrupted = match (one.interrupts_a_task(), one.thread) {
         (false, _) => String::new(),
         (true, 0) => "idle".to_owned(),
         (true, thread) => format!("{} [{thread}]", one.comm),

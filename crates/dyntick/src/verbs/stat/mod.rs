@@ -3,19 +3,18 @@
 
 mod calls;
 mod csv;
-mod json;
 mod longest;
 mod page;
 mod power;
 
-use crate::adviser::Adviser;
 use crate::measuring;
 use crate::output::{self, Sheet};
-pub use json::Printed;
 pub use longest::over;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_contract::Adviser;
+use dyntick_contract::stat::Printed;
 use dyntick_count::{Measured, Session};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Function, Kind, Wanted};
@@ -304,7 +303,7 @@ impl Out {
             to: To::new(arguments)?,
             form,
             command: arguments.command.clone(),
-            adviser: Adviser::of_this_machine()?,
+            adviser: measuring::adviser()?,
             look,
             has_reported: Cell::new(false),
         })

@@ -2,9 +2,9 @@
 //! The measurement for a terminal.
 
 use super::{MANY_CPUS, calls, longest, power};
-use crate::adviser::Adviser;
-use crate::labels;
 use crate::typed;
+use dyntick_contract::Adviser;
+use dyntick_contract::labels;
 use dyntick_count::{
     Class, CpuCounts, CpuTime, GroupRows, Measured, POWER, Row, cause, per_cpu, rule, together,
 };

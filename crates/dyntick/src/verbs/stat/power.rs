@@ -3,8 +3,6 @@
 
 use dyntick_observe::live::Power;
 use dyntick_report::{Block, Cell, Column, Table, row};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// The zones as a table, with the names of turbostat's columns.
 pub fn block(zones: &[Power]) -> Block {
@@ -28,38 +26,6 @@ pub fn block(zones: &[Power]) -> Block {
         rows: zones.iter().map(row).collect(),
         notes: Vec::new(),
     })
-}
-
-/// A unique name on the machine: `package-0/core`.
-pub fn full_name(zone: &Power) -> String {
-    zone.part_of.iter().chain([&zone.name]).map(String::as_str).collect::<Vec<_>>().join("/")
-}
-
-/// A zone, for JSON.
-#[derive(Serialize, JsonSchema)]
-pub struct Zone<'a> {
-    /// The full name, e.g. `package-0/core`.
-    zone: String,
-    /// The name of turbostat's column for its power, if it has one.
-    turbostat: Option<&'a str>,
-    /// The energy, J.
-    joules: f64,
-    /// The mean power, W.
-    watts: Option<f64>,
-    /// The length of the measurement, ns.
-    measured_ns: u64,
-}
-
-/// Converts the zones for JSON.
-pub fn printed(zones: &[Power]) -> Vec<Zone<'_>> {
-    let zone = |zone: &'_ Power| Zone {
-        zone: full_name(zone),
-        turbostat: zone.column(),
-        joules: zone.joules(),
-        watts: zone.watts(),
-        measured_ns: zone.ns,
-    };
-    zones.iter().map(zone).collect()
 }
 
 #[cfg(test)]
@@ -87,15 +53,5 @@ mod tests {
     fn zones_are_shown_in_a_table() {
         let document = Document { blocks: vec![block(&zones())], ..Document::default() };
         insta::assert_snapshot!("power", dyntick_report::terminal(&document, 100, false));
-    }
-
-    #[test]
-    fn json_has_unique_names() {
-        let value = serde_json::to_value(printed(&zones())).unwrap();
-        assert_eq!(
-            (&value[1]["zone"], &value[1]["turbostat"]),
-            (&"package-0/core".into(), &"CorWatt".into())
-        );
-        assert_eq!((&value[0]["joules"], &value[0]["watts"]), (&24.69.into(), &12.345.into()));
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The figures without a terminal: a table for each interval.
 
-use super::sample::{Cpu, Sample};
 use super::screen::role;
 use super::state::State;
-use crate::labels;
+use dyntick_contract::labels;
+use dyntick_contract::top::{Cpu, Sample};
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
 use dyntick_system::hotplug;
 
@@ -72,7 +72,7 @@ fn columns(sample: &Sample) -> Vec<OfCpu> {
 fn of_cpu(cpu: &Cpu, state: &State) -> Option<Table> {
     let causes = state.causes(cpu);
     let with_times = causes.iter().any(|cause| cause.share.is_some());
-    let row = |cause: &&super::sample::Cause| {
+    let row = |cause: &&dyntick_contract::top::Cause| {
         let mut row = row![
             format!("{}{}", if cause.is_part { "  " } else { "" }, cause.name),
             Cell::Rate(cause.per_s),
@@ -96,8 +96,8 @@ fn of_cpu(cpu: &Cpu, state: &State) -> Option<Table> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::Cause;
     use super::*;
+    use dyntick_contract::top::Cause;
 
     fn cpu(causes: usize) -> Cpu {
         let cause = |number| Cause {

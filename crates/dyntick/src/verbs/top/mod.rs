@@ -2,15 +2,15 @@
 //! `dyntick top`: the CPUs of this machine and what interrupts them, live.
 
 mod batch;
-mod sample;
 mod screen;
 mod state;
 
-use crate::adviser::Adviser;
 use crate::measuring;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
+use dyntick_contract::Adviser;
+use dyntick_contract::top::{Power, Sample};
 use dyntick_count::{Running, Session};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::Machine;
@@ -23,8 +23,6 @@ use ratatui::{TerminalOptions, Viewport};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::tcgetpgrp;
-use sample::Power;
-pub use sample::Sample;
 use screen::View;
 use state::{Order, State, Then};
 use std::io::IsTerminal;

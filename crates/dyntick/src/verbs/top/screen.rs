@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The screen: its layout and its style.
 
-use super::sample::{Cause, Cpu, Role, Sample};
 use super::state::{KEYS, Page, State};
-use crate::labels;
 use clap::ValueEnum;
+use dyntick_contract::labels;
+use dyntick_contract::top::{Cause, Cpu, Role, Sample};
 use dyntick_model::text::clean_line;
 use dyntick_report::numbers;
 use dyntick_system::hotplug;
@@ -161,7 +161,7 @@ impl View<'_> {
             figure(cpu.page_faults_per_s.map(numbers::rate).unwrap_or_default()),
         ];
         if idle {
-            let sum = |of: fn(&super::sample::IdleState) -> f64| cpu.idle_states.iter().map(of).sum();
+            let sum = |of: fn(&dyntick_contract::top::IdleState) -> f64| cpu.idle_states.iter().map(of).sum();
             cells.push(figure(numbers::rate(sum(|state| state.above_per_s))));
             cells.push(figure(numbers::rate(sum(|state| state.below_per_s))));
             cells.push(Cell::from(idle_states(cpu)));
@@ -328,9 +328,9 @@ fn help(sample: &Sample) -> Paragraph<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{IdleState, Power};
     use super::super::state::Order;
     use super::*;
+    use dyntick_contract::top::{IdleState, Power};
     use dyntick_model::Fix;
     use dyntick_model::TickDependency;
     use dyntick_observe::live::{Lost, Missing};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The choices of the user, and the keys that change them.
 
-use super::sample::{Cpu, Sample};
 use clap::ValueEnum;
+use dyntick_contract::top::{Cpu, Sample};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// The order of the CPUs.
@@ -180,7 +180,7 @@ impl State {
     }
 
     /// The visible causes of a CPU; all, if the filter matches its number.
-    pub fn causes<'a>(&self, cpu: &'a Cpu) -> Vec<&'a super::sample::Cause> {
+    pub fn causes<'a>(&self, cpu: &'a Cpu) -> Vec<&'a dyntick_contract::top::Cause> {
         let all = self.is_named(cpu);
         cpu.causes.iter().filter(|cause| all || self.fits(&cause.name)).collect()
     }
@@ -204,8 +204,8 @@ const PAGE: isize = 10;
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{Cause, Role};
     use super::*;
+    use dyntick_contract::top::{Cause, Role};
 
     fn cause(name: &str) -> Cause {
         let name = name.to_owned();

@@ -2,15 +2,14 @@
 //! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
 
 use super::super::named::kernel;
-use super::groups::Group;
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use dyntick_contract::lab::{Change, Group, KernelsDiff, OFF, Patches};
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::Kernel;
 use dyntick_model::{KernelConfig, KernelVersion};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -22,68 +21,19 @@ pub struct Arguments {
     /// Kernel to compare it with
     new: String,
     /// Compare only options of these groups, and neither patches nor releases; they also decide the exit status
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "GROUP,…")]
+    #[arg(long, value_parser = groups(), value_delimiter = ',', value_name = "GROUP,…")]
     only: Vec<Group>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// One option that is not the same. A value is `n` where the kernel has the option and it is not set, and null where
-/// it does not have it, or its dependencies are not met.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-struct Change<'a> {
-    /// The name, without `CONFIG_`.
-    option: &'a str,
-    /// The value in the first kernel.
-    old: Option<&'a str>,
-    /// The value in the second kernel.
-    new: Option<&'a str>,
-}
-
-/// The value of an option that is not set.
-const OFF: &str = "n";
-
-/// The differences of two kernels.
-#[derive(Serialize, JsonSchema)]
-pub struct KernelsDiff<'a> {
-    /// The releases of both.
-    releases: [&'a KernelVersion; 2],
-    /// The groups of options that were compared; all options and the patches where there are none.
-    #[serde(skip_serializing_if = "<[Group]>::is_empty")]
-    only: &'a [Group],
-    /// The options that are not the same, by name.
-    options: Vec<Change<'a>>,
-    /// The patches that only one of both has; absent where only groups of options were compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patches: Option<Patches>,
-}
-
-/// Patches by name that only one kernel has.
-#[derive(Serialize, JsonSchema)]
-struct Patches {
-    /// The options of the first.
-    old: Vec<String>,
-    /// The options of the second.
-    new: Vec<String>,
-}
-
-impl std::fmt::Display for Change<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let is_set = |value: Option<&str>| value.is_some_and(|value| value != OFF);
-        let sign = match (is_set(self.old), is_set(self.new)) {
-            (true, false) => '-',
-            (false, true) => '+',
-            _ => ' ',
-        };
-        let [old, new] = [self.old, self.new].map(|value| match value {
-            Some(OFF) => "off",
-            Some("") => "\"\"",
-            Some(value) => value,
-            None => "absent",
-        });
-        write!(f, "{sign}{} {old} -> {new}", self.option)
-    }
+/// The groups of options as values of an argument.
+fn groups() -> impl TypedValueParser<Value = Group> {
+    let value = |group: &Group| PossibleValue::new(group.name()).help(group.about());
+    let of_name = |name: String| Group::ALL.iter().copied().find(|group| group.name() == name);
+    PossibleValuesParser::new(Group::ALL.iter().map(value))
+        .try_map(move |name| of_name(name).ok_or("no such group"))
 }
 
 /// Compares; the status is 1 where they differ, as diff(1) has it.
@@ -134,19 +84,6 @@ fn heading([old, new]: [String; 2]) -> [String; 5] {
         "option, or one whose dependencies are not met".to_owned(),
         String::new(),
     ]
-}
-
-impl Patches {
-    fn is_empty(&self) -> bool {
-        self.old.is_empty() && self.new.is_empty()
-    }
-
-    fn lines(&self) -> Vec<String> {
-        let of = |sign: char, patches: &[String]| -> Vec<String> {
-            patches.iter().map(|patch| format!("{sign}patch {patch}")).collect()
-        };
-        [of('-', &self.old), of('+', &self.new)].concat()
-    }
 }
 
 /// The changed options, by name.

@@ -2,7 +2,7 @@
 //! The tables of `dyntick lab profile`: the number of spans of each kind and their instructions, and on request their
 //! functions.
 
-use super::{Compared, Spans};
+use dyntick_contract::lab::{Compared, Spans, sorted};
 use dyntick_profile::{Difference, Kind};
 use dyntick_report::{Block, Cell, Column, Table, row};
 use std::collections::BTreeMap;
@@ -12,13 +12,6 @@ const MORE: &str =
     "Functions: with --kind TEXT those of the kinds that are named so, with --functions those of all.";
 const COUNTED_TWICE: &str =
     "A wake-up spans the entries that it consists of and is counted in addition to them.";
-
-/// The kinds, those with the most instructions first.
-pub fn sorted(kinds: &BTreeMap<String, Kind>) -> Vec<(&String, &Kind)> {
-    let mut sorted: Vec<_> = kinds.iter().collect();
-    sorted.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.instructions()));
-    sorted
-}
 
 /// One run; of each kind the `functions` largest functions, if any are wanted.
 pub fn one_run(spans: &Spans, functions: Option<usize>) -> Vec<Block> {
@@ -174,7 +167,7 @@ mod tests {
     #[test]
     fn two_runs_are_one_table_of_ways() {
         let [a, b] = [&[300u64, 310][..], &[620]].map(|all| spans(&[("getppid", all)]));
-        let compared = super::super::compared(&a, &b).unwrap();
+        let compared = dyntick_contract::lab::compared(&a, &b);
         let blocks = two_runs(&a, &b, &compared, None);
         assert_eq!(captions(&blocks)[1..], ["script: mean instructions of a span 1", MORE]);
         let Block::Table(table) = &blocks[1] else { panic!("{blocks:?}") };

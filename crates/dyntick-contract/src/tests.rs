@@ -1,45 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A test that the schemas in `docs/src/schemas/` and the table of `docs/src/json.md` match the types.
 //!
-//! `INSTA_UPDATE=always cargo test -p dyntick --bin dyntick schemas` generates them.
+//! `INSTA_UPDATE=always cargo test --lib` generates them.
 
-use super::{Format, Printed, all_schemas};
-use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
-use serde_json::{Value, json};
+use crate::{ALL, FILES, Format, schema};
+use schemars::Schema;
+use serde_json::Value;
 use std::path::Path;
 
 const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src");
 const BEGIN: &str = "| verb | format | version | further keys |\n";
 
-/// The schema of a verb's output: that of its type, after the two keys that come first.
-pub fn of<T: Printed + JsonSchema>() -> Schema {
-    let Format { name, version, .. } = T::FORMAT;
-    let mut schema = of_other_tool::<T>(name);
-    let properties = schema.ensure_object().entry("properties").or_insert(json!({}));
-    properties["format"] = json!({ "const": name });
-    properties["version"] = json!({ "const": version });
-    let required = schema.ensure_object().entry("required").or_insert(json!([]));
-    required.as_array_mut().expect("a list").extend(["format".into(), "version".into()]);
-    schema
-}
-
-/// The schema of a type without these keys.
-pub fn of_other_tool<T: JsonSchema>(name: &str) -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
-    let mut schema = generator.into_root_schema_for::<T>();
-    schema.insert("title".to_owned(), name.into());
-    schema
-}
-
-/// Removes links and line breaks from descriptions, which are comments of the code.
-fn plain(schema: &mut Schema) {
-    if let Some(Value::String(text)) = schema.get_mut("description") {
-        let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
-        *text = paragraphs.collect::<Vec<_>>().join("\n\n").replace("[`", "`").replace("`]", "`");
-    }
+fn all_schemas() -> Vec<(Format, Schema)> {
+    ALL.iter().map(|format| (*format, schema(format.name).expect("a schema"))).collect()
 }
 
 /// Compares a generated file with the stored one, or writes it.
@@ -66,11 +39,7 @@ fn schemas_match_the_types() {
 #[test]
 fn each_schema_has_a_format() {
     let kept = std::fs::read_dir(Path::new(BOOK).join("schemas")).unwrap();
-    let formats = all_schemas();
-    let names = formats
-        .iter()
-        .map(|(format, _)| format.name)
-        .chain(crate::verbs::schema::FILES.map(|(name, _)| name));
+    let names = ALL.iter().map(|format| format.name).chain(FILES.map(|(name, _)| name));
     let names: Vec<String> = names.map(|name| format!("{name}.json")).collect();
     let known = |name: &str| names.iter().any(|known| known == name);
     let left: Vec<String> = kept

@@ -1,89 +1,89 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The calls of the kernel's functions, for JSON.
+//! The calls of the kernel's functions.
 
-use super::{OnCpu, TimedCalls, on_cpus};
-use dyntick_observe::live::{FunctionCalls, Pair, ProbeCost};
+use dyntick_count::TimedCalls;
+use dyntick_observe::live::{CallCount, FunctionCalls, Pair, ProbeCost};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The calls that were timed.
-#[derive(Serialize, JsonSchema)]
-pub struct PrintedCalls<'a> {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PrintedCalls {
     /// Each function, in the order in which they were named.
-    functions: Vec<Function<'a>>,
+    pub functions: Vec<Function>,
     /// The cost of the probes.
-    probes: Vec<Probe<'a>>,
+    pub probes: Vec<Probe>,
 }
 
 /// A function.
-#[derive(Serialize, JsonSchema)]
-struct Function<'a> {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Function {
     /// Its name, as in `/proc/kallsyms`.
-    name: &'a str,
+    pub name: String,
     /// The kind of probe that timed its calls.
-    probe: Pair,
+    pub probe: Pair,
     /// Entries and returns that were not seen: they occurred while their own program ran.
-    missed: u64,
+    pub missed: u64,
     /// Its calls on each CPU.
-    cpus: Vec<Calls>,
+    pub cpus: Vec<Calls>,
 }
 
 /// The calls of a function on one CPU.
-#[derive(Serialize, JsonSchema)]
-struct Calls {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Calls {
     /// The CPU.
-    cpu: u32,
+    pub cpu: u32,
     /// The number of calls that ended.
-    calls: u64,
+    pub calls: u64,
     /// The total time of the calls.
-    total_ns: u64,
+    pub total_ns: u64,
     /// The mean time.
-    mean_ns: Option<f64>,
+    pub mean_ns: Option<f64>,
     /// The shortest time.
-    shortest_ns: Option<u64>,
+    pub shortest_ns: Option<u64>,
     /// The longest time.
-    longest_ns: Option<u64>,
+    pub longest_ns: Option<u64>,
     /// The number of calls that began.
-    began: u64,
+    pub began: u64,
     /// Calls that were not timed: too many were in progress at the same time.
-    no_room: u64,
+    pub no_room: u64,
     /// Calls that returned without a recorded entry.
-    unpaired: u64,
+    pub unpaired: u64,
     /// The octaves of durations with at least one call.
-    histogram: Vec<Octave>,
+    pub histogram: Vec<Octave>,
 }
 
 /// An octave of durations.
-#[derive(Serialize, JsonSchema)]
-struct Octave {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Octave {
     /// The beginning of the octave.
-    from_ns: u64,
+    pub from_ns: u64,
     /// The end of the octave; the last has none.
-    below_ns: Option<u64>,
+    pub below_ns: Option<u64>,
     /// The number of calls in it.
-    count: u64,
+    pub count: u64,
 }
 
 /// The cost of a kind of probe.
-#[derive(Serialize, JsonSchema)]
-struct Probe<'a> {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
     /// The kind of probe.
-    probe: Pair,
+    pub probe: Pair,
     /// The time that it adds to a call.
-    added_ns: Option<f64>,
+    pub added_ns: Option<f64>,
     /// The largest part of that in the figures.
-    inside_ns: Option<u64>,
+    pub inside_ns: Option<u64>,
     /// The number of calls on which it was measured.
-    measured_calls: Option<u64>,
+    pub measured_calls: Option<u64>,
     /// The CPU on which it was measured.
-    measured_on_cpu: Option<u32>,
+    pub measured_on_cpu: Option<u32>,
     /// The reason why it could not be measured.
-    error: Option<&'a str>,
+    pub error: Option<String>,
 }
 
-impl<'a> PrintedCalls<'a> {
+impl PrintedCalls {
     /// Converts the calls of one measurement.
-    pub fn of(calls: &'a TimedCalls) -> Self {
+    pub fn of(calls: &TimedCalls) -> Self {
         Self {
             functions: calls.functions.iter().map(Function::of).collect(),
             probes: calls.costs.iter().map(Probe::of).collect(),
@@ -91,19 +91,18 @@ impl<'a> PrintedCalls<'a> {
     }
 }
 
-impl<'a> Function<'a> {
-    fn of(function: &'a FunctionCalls) -> Self {
-        let cpus = on_cpus(function).iter().map(Calls::of).collect();
-        Self { name: &function.name, probe: function.pair, missed: function.missed, cpus }
+impl Function {
+    fn of(function: &FunctionCalls) -> Self {
+        let cpus = function.cpus.iter().map(|(cpu, count)| Calls::of(*cpu, count)).collect();
+        Self { name: function.name.clone(), probe: function.pair, missed: function.missed, cpus }
     }
 }
 
 impl Calls {
-    fn of(one: &OnCpu<'_>) -> Self {
-        let count = one.count;
+    fn of(cpu: u32, count: &CallCount) -> Self {
         let octave = |(from_ns, below_ns, count)| Octave { from_ns, below_ns, count };
         Self {
-            cpu: one.cpu,
+            cpu,
             calls: count.ended(),
             total_ns: count.ns,
             mean_ns: count.mean_ns(),
@@ -117,8 +116,8 @@ impl Calls {
     }
 }
 
-impl<'a> Probe<'a> {
-    fn of(cost: &'a ProbeCost) -> Self {
+impl Probe {
+    fn of(cost: &ProbeCost) -> Self {
         let measured = cost.measured.as_ref();
         Self {
             probe: cost.pair,
@@ -126,7 +125,7 @@ impl<'a> Probe<'a> {
             inside_ns: measured.map(|cost| cost.inside_ns).ok(),
             measured_calls: measured.map(|cost| cost.calls).ok(),
             measured_on_cpu: measured.map(|cost| cost.cpu).ok(),
-            error: measured.err().map(String::as_str),
+            error: measured.err().cloned(),
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures of one interval on the screen, made from a measurement of `stat`.
+//! The figures of `dyntick top` of one interval, made from a measurement.
 
 use crate::adviser::Adviser;
 use crate::labels;

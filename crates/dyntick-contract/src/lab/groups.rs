@@ -4,20 +4,42 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A group of options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Group {
-    /// Stopping the tick, its accounting, timers and clocks: NO_HZ…, CONTEXT_TRACKING…, VIRT_CPU_ACCOUNTING…
-    Tick,
-    /// RCU and the offloading of its callbacks: RCU_…, …_RCU
-    Rcu,
-    /// Ticks per second: HZ, HZ_…
-    Hz,
-    /// Idle states, their drivers and governors: CPU_IDLE…, …_IDLE, ACPI_PROCESSOR…
-    Cpuidle,
-    /// Preemption models: PREEMPT…
-    Preempt,
+macro_rules! groups {
+    ($($group:ident $name:literal $about:literal,)*) => {
+        /// A group of options.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        pub enum Group {
+            $(#[doc = $about] $group,)*
+        }
+
+        impl Group {
+            /// All groups.
+            pub const ALL: &[Self] = &[$(Self::$group,)*];
+
+            /// The name, as in JSON and on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$group => $name,)*
+                }
+            }
+
+            /// The subject of its options, and what their names begin or end with.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(Self::$group => $about,)*
+                }
+            }
+        }
+    };
+}
+
+groups! {
+    Tick "tick" "Stopping the tick, its accounting, timers and clocks: NO_HZ…, CONTEXT_TRACKING…, VIRT_CPU_ACCOUNTING…",
+    Rcu "rcu" "RCU and the offloading of its callbacks: RCU_…, …_RCU",
+    Hz "hz" "Ticks per second: HZ, HZ_…",
+    Cpuidle "cpuidle" "Idle states, their drivers and governors: CPU_IDLE…, …_IDLE, ACPI_PROCESSOR…",
+    Preempt "preempt" "Preemption models: PREEMPT…",
 }
 
 /// The names of a group's options, as of Linux 6.12 (`kernel/time/Kconfig`, `kernel/rcu/Kconfig`, `kernel/Kconfig.hz`,
@@ -79,12 +101,11 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::ValueEnum;
 
     #[test]
     fn options_and_their_groups() {
         let of = |option: &str| {
-            let groups = Group::value_variants().iter().filter(|group| group.has(option));
+            let groups = Group::ALL.iter().filter(|group| group.has(option));
             groups.map(|group| format!("{group:?}")).collect::<Vec<_>>().join(" ")
         };
         for (option, groups) in [

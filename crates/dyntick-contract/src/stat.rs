@@ -1,184 +1,189 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The measurement for JSON.
+//! The measurement of `dyntick stat`.
 
-use super::calls::printed::PrintedCalls;
-use super::longest::PrintedLongest;
-use super::power::{self, Zone};
+mod calls;
+mod longest;
+mod power;
+
 use crate::adviser::Adviser;
 use crate::labels;
+pub use calls::{Calls, Function, Octave, PrintedCalls, Probe};
 use dyntick_count::{Class, CpuCounts, Finished, GroupRows, Measured, Row, per_cpu, rule};
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, Fix, KernelVersion, TickDependency};
 use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
+pub use longest::{Interrupted, Long, PrintedLongest};
+pub use power::Zone;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One measurement; durations in ns, and counts of several runs as their sum.
-#[derive(Serialize, JsonSchema)]
-pub struct Printed<'a> {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Printed {
     /// `uname -r`.
-    kernel: &'a KernelVersion,
+    pub kernel: KernelVersion,
     /// The measured command; empty if there was none.
-    command: &'a [String],
+    pub command: Vec<String>,
     /// The result of the command.
-    ended: Option<Ended>,
+    pub ended: Option<Ended>,
     /// The end of the measurement, ns since the first one began.
-    at_ns: u64,
+    pub at_ns: u64,
     /// The length of the measurement; for several runs, the sum.
-    measured_ns: u64,
+    pub measured_ns: u64,
     /// The number of runs.
-    runs: usize,
+    pub runs: usize,
     /// True if causes could be counted.
-    counted: bool,
+    pub counted: bool,
     /// The source of the counts: `bpf` or `tracefs`; null if nothing was counted.
-    source: Option<&'static str>,
+    pub source: Option<String>,
     /// A note about counting from trace events: the reason, and the cost.
-    source_note: Option<String>,
+    pub source_note: Option<String>,
     /// The measured CPUs, by number.
-    cpus: Vec<Cpu>,
+    pub cpus: Vec<Cpu>,
     /// Events that could not be counted.
-    lost: Option<Lost>,
+    pub lost: Option<Lost>,
     /// Interruptions that took long, with `--over`.
-    longest: Option<PrintedLongest<'a>>,
+    pub longest: Option<PrintedLongest>,
     /// The energy of processor packages and their parts, with `--power`.
-    power: Option<Vec<Zone<'a>>>,
+    pub power: Option<Vec<Zone>>,
     /// The calls of kernel functions, with `--calls`.
-    calls: Option<PrintedCalls<'a>>,
+    pub calls: Option<PrintedCalls>,
     /// The counters that are not available, and what they need.
-    missing: &'a [Missing],
+    pub missing: Vec<Missing>,
     /// The CPUs that were offline meanwhile: their figures do not hold.
-    offline: &'a CpuList,
+    pub offline: CpuList,
 }
 
 /// The result of the command.
-#[derive(Serialize, JsonSchema)]
-struct Ended {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Ended {
     /// The exit status; 128 plus the signal's number if a signal ended it.
-    status: u8,
+    pub status: u8,
     /// The user time.
-    user_ns: i64,
+    pub user_ns: i64,
     /// The system time.
-    system_ns: i64,
+    pub system_ns: i64,
     /// The voluntary context switches.
-    voluntary_switches: i64,
+    pub voluntary_switches: i64,
     /// The involuntary context switches (preemption).
-    involuntary_switches: i64,
+    pub involuntary_switches: i64,
 }
 
 /// One CPU. The times of its parts add up to `time_ns`.
-#[derive(Serialize, JsonSchema)]
-struct Cpu {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
     /// The CPU number.
-    cpu: u32,
+    pub cpu: u32,
     /// The interruptions, the longest first: interrupts, softirqs, NMIs, kernel threads.
-    interruptions: Vec<Group>,
+    pub interruptions: Vec<Group>,
     /// The user tasks other than the command's and dyntick's, which are not interruptions.
-    user_tasks: Vec<Group>,
+    pub user_tasks: Vec<Group>,
     /// The page faults, which are not interruptions.
-    page_faults: Vec<Group>,
+    pub page_faults: Vec<Group>,
     /// The parts whose group was not counted; their time may be in other rows.
-    parts: Vec<Group>,
+    pub parts: Vec<Group>,
     /// The total time of the CPU: the length of the measurement, or the sum of its parts if that is longer.
-    time_ns: u64,
+    pub time_ns: u64,
     /// The time in interruptions.
-    interrupted_ns: u64,
+    pub interrupted_ns: u64,
     /// The part of `interrupted_ns` whose cause no rule names.
-    unattributed_ns: u64,
+    pub unattributed_ns: u64,
     /// The time slices of the command's tasks.
-    command_ns: u64,
+    pub command_ns: u64,
     /// The time slices of dyntick's own tasks.
-    observer_ns: u64,
+    pub observer_ns: u64,
     /// The time slices of other user tasks.
-    other_tasks_ns: u64,
+    pub other_tasks_ns: u64,
     /// The idle time.
-    idle_ns: u64,
+    pub idle_ns: u64,
     /// The time that no counted event accounts for.
-    uncounted_ns: u64,
+    pub uncounted_ns: u64,
     /// The number of ticks.
-    ticks: u64,
+    pub ticks: u64,
     /// The number of times that the tick was stopped.
-    tick_stopped: u64,
+    pub tick_stopped: u64,
     /// The number of times that it was kept, by tick dependency; the most frequent first.
-    tick_kept: Vec<Kept>,
+    pub tick_kept: Vec<Kept>,
     /// The machine's own counters.
-    machine: CpuMeters,
+    pub machine: CpuMeters,
 }
 
 /// The number of times that the tick was kept for one reason.
-#[derive(Serialize, JsonSchema)]
-struct Kept {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Kept {
     /// The tick dependency.
-    dependency: TickDependency,
+    pub dependency: TickDependency,
     /// The count.
-    count: u64,
+    pub count: u64,
 }
 
 /// A group of rows that is counted together, with its parts.
-#[derive(Serialize, JsonSchema)]
-struct Group {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    /// The group's own figures.
     #[serde(flatten)]
-    row: PrintedRow,
+    pub row: PrintedRow,
     /// The parts of the group.
-    parts: Vec<PrintedRow>,
+    pub parts: Vec<PrintedRow>,
 }
 
 /// A row that is counted under one name.
-#[derive(Serialize, JsonSchema)]
-struct PrintedRow {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PrintedRow {
     /// The name of the row.
-    name: String,
+    pub name: String,
     /// The cause, as `explain` names it.
-    cause: Option<CauseId>,
+    pub cause: Option<CauseId>,
     /// The title of the cause.
-    title: Option<&'static str>,
+    pub title: Option<String>,
     /// The fixes on this machine, the best first.
-    fixes: Vec<String>,
+    pub fixes: Vec<String>,
     /// The number of times that it began.
-    count: u64,
+    pub count: u64,
     /// The standard deviation of the count over several runs, as a share of the mean.
-    count_deviation: Option<f64>,
+    pub count_deviation: Option<f64>,
     /// The count per second.
-    per_second: f64,
+    pub per_second: f64,
     /// The total duration; null if durations are not known.
-    total_ns: Option<u64>,
+    pub total_ns: Option<u64>,
     /// The mean duration.
-    mean_ns: Option<f64>,
+    pub mean_ns: Option<f64>,
     /// The longest duration.
-    longest_ns: Option<u64>,
+    pub longest_ns: Option<u64>,
     /// The number of durations in each bucket with at least one.
-    histogram: Vec<Bucket>,
+    pub histogram: Vec<Bucket>,
 }
 
 /// A bucket of durations.
-#[derive(Serialize, JsonSchema)]
-struct Bucket {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Bucket {
     /// The end of the bucket; the last has none.
-    below_ns: Option<u64>,
+    pub below_ns: Option<u64>,
     /// The number of durations in it.
-    count: u64,
+    pub count: u64,
 }
 
-impl<'a> Printed<'a> {
+impl Printed {
     /// Converts a measurement.
-    pub fn of(measured: &'a Measured, command: &'a [String], adviser: &'a Adviser) -> Self {
+    pub fn of(measured: &Measured, command: &[String], adviser: &Adviser) -> Self {
         let source = measured.source.as_ref();
         Self {
-            kernel: &adviser.kernel,
-            command,
+            kernel: adviser.kernel.clone(),
+            command: command.to_vec(),
             ended: measured.finished.as_ref().map(Ended::of),
             at_ns: measured.at_ns,
             measured_ns: measured.ns,
             runs: measured.repeats(),
             counted: measured.counts.is_some(),
-            source: source.map(|source| source.name()),
+            source: source.map(|source| source.name().to_owned()),
             source_note: source.and_then(labels::note),
             cpus: per_cpu(measured).into_iter().map(|counts| Cpu::of(counts, measured, adviser)).collect(),
             lost: measured.counts.as_ref().map(|counts| counts.lost),
             longest: measured.longest.as_ref().map(PrintedLongest::of),
-            power: measured.power.as_deref().map(power::printed),
+            power: measured.power.as_ref().map(|zones| zones.iter().map(Zone::of).collect()),
             calls: measured.calls.as_ref().map(PrintedCalls::of),
-            missing: &measured.missing,
-            offline: &measured.offline,
+            missing: measured.missing.clone(),
+            offline: measured.offline.clone(),
         }
     }
 }
@@ -239,7 +244,7 @@ impl PrintedRow {
         Self {
             name: labels::of(&row.what),
             cause,
-            title: rule.map(|rule| rule.title),
+            title: rule.map(|rule| rule.title.to_owned()),
             fixes: fixes.iter().map(Fix::to_string).collect(),
             count: row.count.count,
             count_deviation: row.spread,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The keys of `latency --json`, for its schema: `late`, and those of cyclictest, whose lines
+//! The keys of `latency --json`, for their schema: `late`, and those of cyclictest, whose lines
 //! `dyntick_formats::cyclictest::Json` writes.
 
 use dyntick_record::late::LateWakeUp;

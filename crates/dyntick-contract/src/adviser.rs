@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The fixes of causes on the measured machine.
 
-use anyhow::Result;
 use dyntick_count::Row;
 use dyntick_explain::CauseId;
 use dyntick_explain::fixes::{Host, Named, Target, fixes};
@@ -9,7 +8,6 @@ use dyntick_explain::rules::Rule;
 use dyntick_explain::rules::named::NOT_ADAPTIVE;
 use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion, Settings};
 use dyntick_observe::facts::{Cpus, Machine};
-use dyntick_record::this_machine;
 
 /// The facts of a machine on which fixes depend.
 pub struct Adviser {
@@ -23,14 +21,10 @@ pub struct Adviser {
 }
 
 impl Adviser {
-    /// Makes an adviser for this machine. Fixes leave out what cannot be read of it, e.g. its CPUs.
-    pub fn of_this_machine() -> Result<Self> {
-        if let Ok(machine) = this_machine() {
-            return Ok(Self::of(machine));
-        }
-        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    /// Makes an adviser for a machine of which only the kernel is known.
+    pub fn of_kernel(kernel: KernelVersion) -> Self {
         let (cpus, line, settings, bpf_scheduler) = Default::default();
-        Ok(Self { kernel: release.trim().parse()?, cpus, line, settings, bpf_scheduler })
+        Self { kernel, cpus, line, settings, bpf_scheduler }
     }
 
     /// Makes an adviser for a machine.

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The formats of the verbs' JSON output, in one list: name, version, verb and type. The output itself contains its
+//! The formats of JSON output, in one list: name, version, verb and type. The output itself contains its
 //! name and version. The version increases if a key is removed or changes its meaning; new keys may be added at any
 //! time. `latency --json` is cyclictest's format with one more key, and SARIF is unchanged.
-//!
-//! Its tests generate the schemas in `docs/src/schemas/` and the table of `docs/src/json.md` from this list.
 
-#[cfg(test)]
-mod schemas;
-
+use crate::{compare, failure, isolate, lab, latency, schemas, stat, top};
+use schemars::Schema;
 use serde::Serialize;
 
 /// A format.
@@ -20,6 +17,9 @@ pub struct Format {
     /// The verb that prints it.
     pub verb: &'static str,
 }
+
+/// The schemas of files that users write, with their descriptions: generated from the keys that the reader knows.
+pub const FILES: [(&str, &str); 2] = [("dyntick-study", "study files"), ("dyntick-machine", "machine files")];
 
 /// A value that a verb prints as JSON: an object.
 pub trait Printed: Serialize {
@@ -44,29 +44,28 @@ macro_rules! formats {
             $(Format { name: $other_name, version: $other_version, verb: $other_verb },)*
         ];
 
-        /// The schema of each format.
-        #[cfg(test)]
-        fn all_schemas() -> Vec<(Format, schemars::Schema)> {
-            let schemas = [$(schemas::of::<$value>(),)* $(schemas::of_other_tool::<$other>($other_name),)*];
-            ALL.iter().copied().zip(schemas).collect()
+        /// The JSON Schema of a format, by its name: generated from its type. The binary has the texts of
+        /// `docs/src/schemas/`, since this code takes over a megabyte more.
+        pub fn schema(name: &str) -> Option<Schema> {
+            match name {
+                $($name => Some(schemas::of::<$value>($name, $version)),)*
+                $($other_name => Some(schemas::of_other_tool::<$other>(name)),)*
+                _ => None,
+            }
         }
     };
 }
 
-#[cfg(test)]
-use crate::verbs::latency;
-use crate::verbs::{compare, isolate, lab, stat, top};
-
 formats! {
     dyntick {
         dyntick_check::Report => "dyntick-check" 1 "check",
-        stat::Printed<'_> => "dyntick-stat" 2 "stat",
+        stat::Printed => "dyntick-stat" 2 "stat",
         top::Sample => "dyntick-top" 2 "top",
         dyntick_record::Findings => "dyntick-explain" 2 "explain",
         isolate::Report => "dyntick-isolate" 2 "isolate",
         isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",
         dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",
-        compare::Printed<'_> => "dyntick-compare" 1 "compare",
+        compare::Printed => "dyntick-compare" 1 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
         lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",
@@ -78,6 +77,7 @@ formats! {
         lab::Studies => "dyntick-lab-studies" 1 "lab studies",
         dyntick_model::Machine => "dyntick-lab-machine" 1 "lab machines NAME",
         lab::Doctor<'_> => "dyntick-lab-doctor" 1 "lab doctor",
+        failure::Failure => "dyntick-failure" 1 "any verb",
     }
     other_tools {
         latency::Layout => "dyntick-latency" 1 "latency",
