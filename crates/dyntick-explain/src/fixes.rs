@@ -65,6 +65,9 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
     for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix)) {
         let offered = match instead::of(fix, host, target) {
             Some(others) => others,
+            None if fix.action.has(Hole::Group) && target.named.group.is_none() => {
+                vec![WITHOUT_GROUP.printed()]
+            }
             None => vec![combined(fill_in(fix, host, target), host)],
         };
         let helps = offered.into_iter().filter(|fix| host.is_helped_by(&fix.action));
@@ -76,6 +79,12 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
     }
     printed
 }
+
+/// The fix in words where a control group is not known.
+const WITHOUT_GROUP: RuleFix = RuleFix::advice(
+    "raise the quota of its control group, or of one above: cpu.max of the path in /proc/PID/cgroup",
+    "Removes the limit.",
+);
 
 /// A fix for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -129,6 +138,13 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
         Hole::Group => target.named.group.as_deref().and_then(quoted),
     };
     PrintedFix { action: fix.action.fill(known), effect: fix.remarked_effect_on(host.kernel) }
+}
+
+impl RuleFix {
+    /// A fix without holes.
+    fn printed(&self) -> PrintedFix {
+        PrintedFix { action: self.action.unfilled(), effect: self.effect.into() }
+    }
 }
 
 /// Combines a parameter about isolation with the machine's command line. The kernel refuses a second one that

@@ -101,7 +101,7 @@ impl Story {
         let mut from = question.due_ns;
         for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
             let to = event.ts.clamp(question.due_ns, question.woke_ns);
-            if event.cpu == question.cpu {
+            if event.cpu == question.cpu || scan.wakes(event) {
                 from = story.slack(from, to, &scan);
                 seen |= event.ts >= question.due_ns;
                 // An NMI, whose event comes at its end.

@@ -278,9 +278,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 }
                 one.account.waited(ready, now, &limits);
             }
-            State::Asleep(asleep) => one.account.slept(asleep, now, None, None),
+            State::Asleep(asleep) => one.account.slept(asleep, now, None, None, None),
             State::Unseen { since } => one.account.add(Spent::Unseen, now.saturating_sub(since)),
-            State::Running { since } => one.account.add(Spent::Ran, now.saturating_sub(since)),
+            State::Running { since } => one.account.ran(since, now),
             State::Ended => one.account.reborn(now),
         }
         if let Some(fault) = &mut one.fault {
@@ -299,6 +299,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         let by = self.actor(event);
         let kept = self.kept(&by, &pid, now);
+        let from = matches!(by, Ended::Task(_)).then_some(event.cpu);
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
         let ready = State::Ready(Ready::woken(target, now));
         if let State::Asleep(asleep) = std::mem::replace(&mut one.state, ready) {
@@ -307,7 +308,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
                     lock.slept_ns += now.saturating_sub(asleep.since);
                     lock.by = Some(by);
                 }
-                None => one.account.slept(asleep, now, Some(by), kept),
+                None => one.account.slept(asleep, now, Some(by), from, kept),
             }
         }
         self.ready.entry(target).or_default().insert(pid);
@@ -480,7 +481,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
                     ready.until(end, self.current.get(&ready.cpu));
                     one.account.waited(ready, end, &Limits::of(self.context, pid));
                 }
-                State::Asleep(asleep) => one.account.slept(asleep, end, None, None),
+                State::Asleep(asleep) => one.account.slept(asleep, end, None, None, None),
                 State::Unseen { since } => one.account.add(Spent::Unseen, end.saturating_sub(since)),
                 State::Ended => {}
             }
@@ -510,3 +511,6 @@ impl Followed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -280,6 +280,7 @@ fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
         numa_hints: grown("numa_hint_faults"),
         huge_faults: grown("thp_fault_alloc"),
         major_faults: grown("pgmajfault"),
+        cpus: about.cpus.clone(),
         forked,
     }
 }

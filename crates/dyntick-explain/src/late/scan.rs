@@ -164,14 +164,19 @@ impl Scan {
         to_it && waits && self.frames.is_empty()
     }
 
+    /// Returns true if an event of any CPU wakes the thread.
+    pub fn wakes(&self, event: &Event) -> bool {
+        let wakes = match &event.kind {
+            EventKind::SchedWaking { pid, .. } | EventKind::SchedWakeup { pid, .. } => *pid == self.tid,
+            _ => false,
+        };
+        wakes && event.ts >= self.due_ns && self.phase == Phase::Asleep
+    }
+
     /// Applies an event of any CPU.
     pub fn take(&mut self, event: &Event) {
         use EventKind::*;
-        let wakes = match &event.kind {
-            SchedWaking { pid, .. } | SchedWakeup { pid, .. } => *pid == self.tid && event.ts >= self.due_ns,
-            _ => false,
-        };
-        if wakes && self.phase == Phase::Asleep {
+        if self.wakes(event) {
             self.phase = Phase::Woken;
         }
         if event.cpu != self.cpu {

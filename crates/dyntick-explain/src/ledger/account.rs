@@ -5,7 +5,7 @@ use super::wait::{Asleep, Ready, Sleep};
 use super::{Fault, Place};
 use crate::{Class, Context, Task};
 use dyntick_model::{Map, Symbol};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A use of a thread's time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,6 +85,8 @@ pub struct Amount {
     pub count: u64,
     /// The longest, ns.
     pub longest_ns: u64,
+    /// The CPUs of the tasks that ended them.
+    pub from: BTreeSet<u32>,
     /// Those that ended them or had the CPU, with number and time, ns.
     pub by: BTreeMap<Ended, (u64, u64)>,
 }
@@ -111,6 +113,7 @@ impl Amount {
         self.ns += other.ns;
         self.count += other.count;
         self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.from.extend(&other.from);
         for (by, (count, ns)) in &other.by {
             if self.by.len() < MOST_NAMED || self.by.contains_key(by) {
                 let sum = self.by.entry(by.clone()).or_default();
@@ -277,8 +280,15 @@ impl Account {
         self.add(spent, ready.idle_ns + limited_ns);
     }
 
-    /// Adds a sleep that has ended. `kept` has the name of the task that kept the waker from its CPU, and for how long.
-    pub fn slept(&mut self, asleep: Asleep, now: u64, by: Option<Ended>, kept: Option<(Symbol, u64)>) {
+    /// Adds a sleep that has ended, if it did by a task on CPU `from`. `kept` has the name of the task that kept the waker from its CPU, and for how long.
+    pub fn slept(
+        &mut self,
+        asleep: Asleep,
+        now: u64,
+        by: Option<Ended>,
+        from: Option<u32>,
+        kept: Option<(Symbol, u64)>,
+    ) {
         let mut ns = now.saturating_sub(asleep.since);
         let is_wait_for_lock = asleep.place.as_ref().is_some_and(|place| place.is_locks());
         if let (Some((keeper, kept_ns)), Some(Ended::Task(waker)), true) = (kept, &by, is_wait_for_lock) {
@@ -303,6 +313,7 @@ impl Account {
         }
         let amount = self.spent.entry(spent).or_default();
         amount.add(ns);
+        amount.from.extend(from);
         by.into_iter().for_each(|by| amount.add_by(by, ns));
     }
 

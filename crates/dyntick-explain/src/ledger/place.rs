@@ -204,7 +204,10 @@ fn call(frame: &str) -> Option<Symbol> {
     if frame.ends_with("exc_page_fault") || frame == "do_user_addr_fault" {
         return Some("page fault".into());
     }
-    ENTRIES.iter().find_map(|entry| frame.strip_prefix(entry)).map(Symbol::from)
+    // Where the compiler left out the entry's own frame.
+    const INNER: [(&str, &str); 2] = [("ksys_mmap_pgoff", "mmap"), ("__vm_munmap", "munmap")];
+    let inner = INNER.iter().find(|(function, _)| *function == frame).map(|(_, call)| *call);
+    ENTRIES.iter().find_map(|entry| frame.strip_prefix(entry)).or(inner).map(Symbol::from)
 }
 
 #[cfg(test)]

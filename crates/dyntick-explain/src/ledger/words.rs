@@ -3,7 +3,7 @@
 //! works (`crates/dyntick/tests/e2e/ledger.rs`); the rest is advice in words.
 
 use super::{Amount, Ended, Fault, Place, Spent, Waits};
-use dyntick_model::{Fix, signal_name};
+use dyntick_model::{CpuList, Fix, signal_name};
 
 /// The facts that a title or a fix needs in addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Clues {
     pub huge_faults: u64,
     #[allow(missing_docs)]
     pub major_faults: u64,
+    /// The recorded CPUs.
+    pub cpus: CpuList,
     /// True if one of the threads started another.
     pub forked: bool,
 }
@@ -96,6 +98,7 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
             "A thread waits for one that cannot run: the lock does not lend it the priority of those that wait.",
             &[advice("make the lock a mutex with PTHREAD_PRIO_INHERIT, or do not share it")],
         ),
+        Spent::Slept(Some(place)) if place.waits == Waits::Futex => of_futex(place, amount, clues),
         Spent::Slept(place) => Words::new(slept(place.as_ref()), "", &[]),
         Spent::Unseen => {
             Words::new("on CPUs that are not recorded, or before anything was seen of it", "", &[])
@@ -180,6 +183,18 @@ fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
         Waits::Rcu => Words::new(format!("blocked until an RCU grace period ended{at}"), "", &[]),
         _ => Words::new(format!("blocked in {}{at}{}", place.function, until(amount)), "", &[]),
     }
+}
+
+fn of_futex(place: &Place, amount: &Amount, clues: &Clues) -> Words {
+    let title = format!("{}{}", slept(Some(place)), until(amount));
+    let others: CpuList = amount.from.iter().copied().filter(|cpu| !clues.cpus.contains(*cpu)).collect();
+    let explanation = "It waited for a lock or a condition of the program, until another thread woke it. If that thread was \
+                       kept from its own CPU meanwhile, e.g. by one of a higher priority, the time was lost.";
+    let fix = advice(format!(
+        "see what kept the other thread: record its CPU, too: -C {}",
+        clues.cpus.union(&others)
+    ));
+    Words::new(title, explanation, if others.is_empty() { &[] } else { std::slice::from_ref(&fix) })
 }
 
 fn slept(place: Option<&Place>) -> String {

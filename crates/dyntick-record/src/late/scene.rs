@@ -46,7 +46,8 @@ impl<'a> Scene<'a> {
             threads: &self.threads,
         })?;
         let about = &self.record.about;
-        let process = about.threads.get(&wake_up.tid).map(|thread| thread.process);
+        // Measuring threads have ended; they are of the process that records.
+        let process = about.threads.get(&wake_up.tid).map(|thread| thread.process).or(about.recorder);
         let group = process.and_then(|process| about.owners.quota_group(process)).map(str::to_owned);
         let named = Named { group, ..Named::default() };
         let fixes = story.top().map(|top| fixes(about, cpu, &top.cause, &named));

@@ -14,7 +14,7 @@ const NEGLIGIBLE: f64 = 0.001;
 /// The verdict and the table; `who` names the threads.
 pub fn blocks(ledger: &Ledger, who: &str, all: bool) -> Vec<Block> {
     let explained = if all { usize::MAX } else { EXPLAINED };
-    let worth = |part: &&Part| part.lost && share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
+    let worth = |part: &&Part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
     let findings: Vec<Finding> = ledger
         .parts
         .iter()
@@ -56,6 +56,16 @@ fn verdict(ledger: &Ledger, who: &str) -> String {
             part.title
         );
     }
+    let waited = ledger.parts.iter().find(|part| !part.lost && has_words(part));
+    if let Some((part, ns)) =
+        waited.and_then(|part| Some((part, part.ns?))).filter(|(_, ns)| *ns > ledger.lost_ns / 2)
+    {
+        verdict += &format!(" Besides, it {} for {}.", part.title, numbers::duration(ns as f64));
+    }
+    let probes = ledger.parts.iter().filter(|part| part.part == "probe");
+    probes.for_each(|probe| {
+        verdict += &format!(" It was {}, {} times.", probe.title, numbers::count(probe.count))
+    });
     verdict
 }
 

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+use super::*;
+use crate::Known;
+use proptest::prelude::*;
+
+const BEGIN: u64 = 1_000_000;
+const END: u64 = 100_000_000;
+
+fn context() -> Context {
+    let known = Known {
+        classes: [(5, crate::Class::RealTime), (6, crate::Class::Fair)].into(),
+        quotas: [(7, "5000 in 100000".into())].into(),
+        ..Known::default()
+    };
+    Context { window: (BEGIN, END), cpus: "0-1".parse().unwrap(), known, ..Context::unknown() }
+}
+
+/// All threads from 5 on.
+struct All;
+
+impl Whose for All {
+    fn is_one(&self, thread: i32, _comm: &str) -> bool {
+        thread >= 5
+    }
+
+    fn fork(&mut self, _parent: i32, _child: i32) {}
+}
+
+fn event(ts: u64, cpu: u32, pid: i32, kind: EventKind) -> Event {
+    Event { ts, cpu, pid, within: Within::Task, kind }
+}
+
+fn switch(ts: u64, cpu: u32, prev: i32, prev_state: u64, next: i32) -> Event {
+    let comm = |pid: i32| Symbol::from(format!("t{pid}"));
+    let kind =
+        EventKind::SchedSwitch { prev, prev_comm: comm(prev), prev_state, next, next_comm: comm(next) };
+    event(ts, cpu, prev, kind)
+}
+
+fn wakeup(ts: u64, cpu: u32, by: i32, pid: i32) -> Event {
+    event(ts, cpu, by, EventKind::SchedWakeup { pid, comm: format!("t{pid}").into(), target: 1 })
+}
+
+fn stack(ts: u64, pid: i32, frames: &[&str]) -> Event {
+    let frames = frames.iter().map(|frame| Symbol::from(*frame)).collect();
+    event(ts, 1, pid, EventKind::KernelStack { frames })
+}
+
+/// The account of one thread after these events.
+fn of(events: &[Event], thread: i32) -> ThreadAccount {
+    let context = context();
+    let mut ledger = Ledger::new(&context, All);
+    events.iter().for_each(|event| ledger.event(event));
+    let (accounts, _) = ledger.finish();
+    accounts.into_iter().find(|account| account.task.pid == thread).unwrap()
+}
+
+fn ns(account: &ThreadAccount, name: &str) -> u64 {
+    account.spent.iter().filter(|(spent, _)| spent.name() == name).map(|(_, amount)| amount.ns).sum()
+}
+
+#[test]
+fn real_time_thread_is_throttled_while_nothing_runs() {
+    let account = of(&[switch(2_000_000, 1, 5, 0, 0), switch(52_000_000, 1, 0, 0, 5)], 5);
+    assert_eq!(account.spent[&Spent::RealTimeLimit].ns, 50_000_000);
+    assert_eq!((ns(&account, "ran"), account.lived_ns), (1_000_000 + 48_000_000, END - BEGIN));
+}
+
+#[test]
+fn thread_waits_for_its_quota_or_another_task() {
+    let quota = of(&[switch(2_000_000, 1, 7, 0, 0), switch(5_000_000, 1, 0, 0, 7)], 7);
+    assert_eq!(quota.spent[&Spent::Quota].ns, 3_000_000);
+    let other = of(&[switch(2_000_000, 1, 6, 0, 9), switch(5_000_000, 1, 9, 1, 6)], 6);
+    assert_eq!(other.spent[&Spent::Preempted("t9".into())].ns, 3_000_000);
+}
+
+#[test]
+fn tracer_and_signal_stop_a_thread() {
+    let traced =
+        of(&[switch(2_000_000, 1, 6, 8, 0), wakeup(5_000_000, 0, 3, 6), switch(5_100_000, 1, 0, 0, 6)], 6);
+    let tracer = &traced.spent[&Spent::Traced];
+    assert_eq!((tracer.ns, tracer.by.len()), (3_000_000, 1));
+    assert_eq!(traced.spent[&Spent::WakingUp].ns, 100_000);
+    let sent = event(1_900_000, 0, 3, EventKind::SignalSent { signal: 19, pid: 6 });
+    let stopped = of(&[switch(1_100_000, 1, 0, 0, 6), sent, switch(2_000_000, 1, 6, 4, 0)], 6);
+    assert_eq!(stopped.spent[&Spent::Stopped(Some(19))].ns, END - 2_000_000);
+}
+
+#[test]
+fn lock_is_waited_for_by_spinning_and_sleeping() {
+    let lock = |ts, kind| event(ts, 1, 6, kind);
+    let frames = ["rwsem_down_write_slowpath", "down_write_killable", "vm_mmap_pgoff", "__x64_sys_mmap"];
+    let events = [
+        lock(2_000_000, EventKind::LockWait { lock: 1 }),
+        stack(2_000_000, 6, &frames),
+        switch(2_500_000, 1, 6, 2, 0),
+        wakeup(5_000_000, 0, 3, 6),
+        switch(5_100_000, 1, 0, 0, 6),
+        lock(5_200_000, EventKind::LockWaitEnd { lock: 1 }),
+    ];
+    let account = of(&events, 6);
+    let (place, amount) = account
+        .spent
+        .iter()
+        .find_map(|(spent, amount)| match spent {
+            Spent::Blocked(Some(place)) => Some((place, amount)),
+            _ => None,
+        })
+        .unwrap();
+    assert_eq!((place.waits, amount.count, amount.ns), (Waits::MemoryMap, 1, 500_000 + 2_500_000 + 100_000));
+}
+
+#[test]
+fn thread_that_waits_for_a_kept_one_is_told_who_kept_it() {
+    let futex = ["futex_wait_queue", "futex_wait", "do_futex", "__x64_sys_futex"];
+    let events = [
+        switch(1_100_000, 0, 0, 0, 8),
+        switch(2_000_000, 1, 6, 1, 0),
+        stack(2_000_000, 6, &futex),
+        switch(3_000_000, 0, 8, 0, 9), // 9 takes the CPU of 8
+        switch(7_000_000, 0, 9, 1, 8),
+        wakeup(8_000_000, 0, 8, 6),
+        switch(8_010_000, 1, 0, 0, 6),
+    ];
+    let account = of(&events, 6);
+    assert_eq!(account.spent[&Spent::Kept("t8".into(), "t9".into())].ns, 4_000_000);
+    assert_eq!(ns(&account, "slept"), 2_000_000);
+}
+
+#[test]
+fn page_faults_have_kinds_and_times() {
+    let fault = |ts, error| event(ts, 1, 6, EventKind::PageFault { user: true, address: 0, ip: 0, error });
+    let end = |ts| event(ts, 1, 6, EventKind::PageFaultEnd);
+    let account = of(&[fault(2_000_000, 6), end(2_500_000), fault(3_000_000, 7), end(3_100_000)], 6);
+    assert_eq!(account.spent[&Spent::Fault(Fault::Absent)].ns, 500_000);
+    assert_eq!(account.spent[&Spent::Fault(Fault::Write)].ns, 100_000);
+    assert_eq!(account.faults, [(Fault::Absent, 1), (Fault::Write, 1)].into());
+}
+
+fn kind() -> impl Strategy<Value = (i32, u8, u64)> {
+    (
+        0..10i32,
+        any::<u8>(),
+        prop_oneof![Just(0u64), Just(0x100), Just(1), Just(2), Just(4), Just(8), Just(0x10)],
+    )
+}
+
+proptest! {
+    /// The parts of each thread add up to its life, whatever the events are, lost ones included.
+    #[test]
+    fn parts_add_up_to_the_life(steps in prop::collection::vec((kind(), 0..3u32, 0..300_000u64, any::<bool>()), 0..200)) {
+        let context = context();
+        let mut ledger = Ledger::new(&context, All);
+        let mut ts = BEGIN / 2;
+        for ((pid, choice, state), cpu, step, in_interrupt) in steps {
+            ts += step;
+            let other = i32::from(choice % 10);
+            let mut one = match choice % 9 {
+                0..3 => switch(ts, cpu, pid, state, other),
+                3 => wakeup(ts, cpu, pid, other),
+                4 => event(ts, cpu, pid, EventKind::SchedMigrate { pid: other, comm: "x".into(), from: cpu, to: 1 + u32::from(choice % 2) }),
+                5 => event(ts, cpu, pid, EventKind::SchedFork { parent: pid, child: other }),
+                6 => event(ts, cpu, pid, EventKind::PageFault { user: true, address: 0, ip: 0, error: u64::from(choice % 8) }),
+                7 => event(ts, cpu, pid, if state == 0 { EventKind::PageFaultEnd } else { EventKind::LockWait { lock: 1 } }),
+                _ => event(ts, cpu, pid, EventKind::LockWaitEnd { lock: 1 }),
+            };
+            if in_interrupt {
+                one.within = Within::Interrupt;
+            }
+            ledger.event(&one);
+        }
+        for account in ledger.finish().0 {
+            let sum: u64 = account.spent.values().map(|amount| amount.ns).sum();
+            prop_assert_eq!(sum, account.lived_ns, "{:?}", account);
+            prop_assert!(account.lived_ns <= END - BEGIN);
+        }
+    }
+}
