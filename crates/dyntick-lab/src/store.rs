@@ -148,7 +148,7 @@ fn read(folder: &Path, opened: &Opened, sealer: Option<&Sealer>) -> Result<Run, 
     let json = stored::text(&analysis);
     if let Some(sealer) = sealer {
         // It is only made faster by this, so a file system that is full or read-only does no harm.
-        let written = stored::write(opened.place(), sealer, &json);
+        let written = stored::replace(opened.place(), sealer, &json);
         let _ = written.map(|()| dyntick_system::give_tree_to_caller(folder));
     }
     let bytes = json.len() as u64;

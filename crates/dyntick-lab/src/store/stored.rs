@@ -4,6 +4,7 @@
 
 use super::analysis::Analysis;
 use crate::names::ANALYSIS;
+use crate::running::RunningFolder;
 use crate::seal::Sealer;
 use dyntick_kernels::cache::{CacheError, write_whole};
 use dyntick_system::read_beneath;
@@ -35,10 +36,23 @@ pub(super) fn text(analysis: &Analysis) -> Vec<u8> {
     serde_json::to_vec(analysis).expect("plain data")
 }
 
-/// Stores the text of an analysis beside the run that it is of.
+/// Stores the text of an analysis in the folder of its run, which no other process reads yet.
 pub(super) fn write(place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
+    write_to(place, place, sealer, json)
+}
+
+/// Replaces the analysis of a stored run. The new file is made beside the run's folder: in it the seal of the run would
+/// not hold meanwhile.
+pub(super) fn replace(place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
+    let beside = RunningFolder::new(&place.join(".."))?;
+    write_to(beside.path(), place, sealer, json)?;
+    let file = place.join(ANALYSIS);
+    std::fs::rename(beside.path().join(ANALYSIS), &file).map_err(|error| CacheError::from_io(&file, error))
+}
+
+fn write_to(folder: &Path, place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
     match sealer.seal_analysis(place, json) {
-        Some(seal) => write_whole(&place.join(ANALYSIS), &[seal.as_bytes(), b"\n", json].concat()),
+        Some(seal) => write_whole(&folder.join(ANALYSIS), &[seal.as_bytes(), b"\n", json].concat()),
         // The program's own file cannot be read.
         None => Ok(()),
     }

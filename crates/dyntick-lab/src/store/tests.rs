@@ -249,6 +249,8 @@ fn analysis_is_stored_and_read_again() {
     // Steps of causes are read as their words.
     assert!(read.bytes == made.bytes && stored::text(&read.analysis) == stored::text(&made.analysis));
     assert_eq!(std::fs::read(run.file()).unwrap(), stored, "the same run has the same analysis");
+    let beside = std::fs::read_dir(run.place.parent().unwrap()).unwrap().count();
+    assert_eq!(beside, 2, "the run and the cache");
     // What the guest sent is not read for it.
     run.forge(|json| run.sealer.seal_analysis(&run.place, json).unwrap());
     assert_eq!(run.interrupts(), 0);
