@@ -13,7 +13,7 @@ pub use step::Step;
 use crate::intern::hash_of;
 use dyntick_model::text::beginning;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -97,6 +97,14 @@ impl JsonSchema for Chain {
 impl Serialize for Chain {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.texts())
+    }
+}
+
+/// Reads its texts, each as a step.
+impl<'de> Deserialize<'de> for Chain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let texts: Vec<Arc<str>> = Vec::deserialize(deserializer)?;
+        Ok(texts.into_iter().map(|words| Step::Stored { words }).collect::<Vec<Step>>().into())
     }
 }
 

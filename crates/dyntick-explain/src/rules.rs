@@ -76,7 +76,7 @@ pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions};
 use crate::case::{Case, Finding};
 use crate::{CauseId, names};
 use dyntick_model::{Map, Symbol};
-use serde::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, Error};
 use std::sync::LazyLock;
 
 /// A function that returns a finding if a rule covers the case.
@@ -253,10 +253,11 @@ impl CauseId {
     }
 }
 
+/// Reads its text; a text that no rule is about is an error.
 impl<'de> Deserialize<'de> for CauseId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        Self::parse(&name).ok_or_else(|| serde::de::Error::custom(format!("unknown cause '{name}'")))
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| Error::custom(format!("no rule is about {text}")))
     }
 }
 
@@ -265,6 +266,7 @@ mod tests {
     use super::named::*;
     use super::*;
     use dyntick_model::Fix;
+    use serde::de::value::StrDeserializer;
     use std::collections::BTreeSet;
 
     #[test]
@@ -292,6 +294,9 @@ mod tests {
         assert_eq!(parse("workqueue:new").unwrap().1, "workqueue");
         assert_eq!(parse("fair-server").unwrap().1, "fair-server");
         assert_eq!(parse("no-such-class:x"), None);
+        let read = |text| CauseId::deserialize(StrDeserializer::<serde::de::value::Error>::new(text));
+        assert_eq!(read("workqueue:new").unwrap().to_string(), "workqueue:new");
+        assert!(read("no-such-class:x").unwrap_err().to_string().contains("no rule is about"));
     }
 
     #[test]

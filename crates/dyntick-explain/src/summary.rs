@@ -4,11 +4,11 @@
 use crate::{CauseId, Chain};
 use dyntick_model::{Interrupt, Softirq, Symbol, TickDependency};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The interruptions of one CPU in the window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The CPU.
     pub cpu: u32,
@@ -70,7 +70,7 @@ pub struct Summary {
 }
 
 /// The interruptions of a CPU by one cause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseCount {
     /// The cause.
     pub cause: CauseId,
@@ -92,7 +92,7 @@ pub struct CauseCount {
 }
 
 /// The number of `tick_stop` events with one outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TickStopCount {
     /// True if the tick was stopped.
     pub success: bool,

@@ -14,10 +14,11 @@ pub(crate) use measured::{knows, knows_json, metrics, metrics_of_json};
 pub use print::{Column, Columns, Status, Unit};
 
 use dyntick_stats::Histogram;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The figures of one thread. Latencies are in cyclictest's unit: µs, or ns with `--nsecs`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// The number of wake-ups.
     pub cycles: u64,

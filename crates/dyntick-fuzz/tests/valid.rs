@@ -49,5 +49,5 @@ fn the_run_is_complete() {
         std::fs::write(path, content).unwrap();
     }
     let run = store::load(folder.path()).unwrap();
-    assert!(!run.observations.is_empty());
+    assert!(!run.analysis.observations.is_empty());
 }

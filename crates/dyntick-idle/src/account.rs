@@ -5,10 +5,10 @@ use crate::observe::Observed;
 use crate::sleep::Sleep;
 use crate::state::{Miss, States};
 use dyntick_stats::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The counters of one state, as in `/sys/devices/system/cpu/cpuN/cpuidle/stateM`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// Sleeps in it that ended.
     pub usage: u64,

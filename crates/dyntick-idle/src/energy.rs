@@ -4,10 +4,10 @@
 use crate::observe::Observed;
 use crate::state::States;
 use dyntick_model::{CpuList, Machine, NANOS_PER_SEC, Power};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A modelled energy, J, or power, W, with the range that follows from the ranges of the powers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Modelled {
     /// The value with the machine's powers.
     pub value: f64,
@@ -38,7 +38,7 @@ impl Modelled {
 }
 
 /// The modelled energy of some CPUs, each its own core, over a window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
     /// The window, ns.
     pub window_ns: u64,

@@ -4,9 +4,8 @@
 
 use crate::lab::CaseResult;
 use crate::latency::Latency;
-use crate::profiles::{RunProfile, kinds_on};
 use crate::store::Run;
-use dyntick_profile::{Difference, Kind, compare};
+use dyntick_profile::{Difference, Sums, compare};
 use dyntick_stats::Histogram;
 use dyntick_study::figure::QUANTILES;
 use dyntick_study::{Comparison, Study, claims};
@@ -82,12 +81,13 @@ fn pairs(study: &Study, comparison: &Comparison, results: &[CaseResult]) -> Vec<
 }
 
 fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
-    let kinds = (kinds(with), kinds(case));
+    let none = BTreeMap::new();
+    let kinds = [with, case].map(|run| run.analysis.spans.as_ref().map_or(&none, |spans| &spans.kinds));
     let functions = comparison.spans.iter().filter_map(|kind| {
-        let difference = compare(kinds.0.get(kind)?, kinds.1.get(kind)?);
+        let difference = compare(kinds[0].get(kind)?, kinds[1].get(kind)?);
         Some((kind.clone(), difference))
     });
-    let latencies = with.latency.as_ref().zip(case.latency.as_ref());
+    let latencies = with.analysis.latency.as_ref().zip(case.analysis.latency.as_ref());
     Compared {
         title: comparison.title.clone(),
         case: case.plan.case.id.clone(),
@@ -98,30 +98,24 @@ fn compared(comparison: &Comparison, case: &Run, with: &Run) -> Compared {
         missing: comparison
             .spans
             .iter()
-            .filter(|kind| !(kinds.0.contains_key(*kind) && kinds.1.contains_key(*kind)))
+            .filter(|kind| !kinds.iter().all(|kinds| kinds.contains_key(*kind)))
             .cloned()
             .collect(),
-        spans: span_shifts(&kinds.0, &kinds.1),
+        spans: span_shifts(kinds[0], kinds[1]),
     }
-}
-
-/// The spans on the measured CPUs, of the script where there is one, else of the window.
-fn kinds(run: &Run) -> BTreeMap<String, Kind> {
-    let last = run.profile.as_ref().and_then(RunProfile::last_phase);
-    last.map_or_else(BTreeMap::new, |phase| kinds_on(phase, &run.plan.case.measured_cpus))
 }
 
 /// Kinds with fewer spans than this differ by chance.
 const FEWEST: u64 = 20;
 
-fn span_shifts(with: &BTreeMap<String, Kind>, case: &BTreeMap<String, Kind>) -> Vec<SpanShift> {
-    let shift = |(kind, case): (&String, &Kind)| {
-        let (a, b) = (with.get(kind)?.summary()?, case.summary()?);
+fn span_shifts(with: &BTreeMap<String, Sums>, case: &BTreeMap<String, Sums>) -> Vec<SpanShift> {
+    let shift = |(kind, b): (&String, &Sums)| {
+        let a = with.get(kind)?;
         (a.count.min(b.count) >= FEWEST).then(|| SpanShift {
             kind: kind.clone(),
             counts: (a.count, b.count),
-            with: a.mean,
-            case: b.mean,
+            with: a.mean(),
+            case: b.mean(),
         })
     };
     let mut shifts: Vec<SpanShift> = case.iter().filter_map(shift).collect();

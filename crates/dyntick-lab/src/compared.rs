@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The files of a run as they are compared with those of another (invariant 2).
 
-use crate::names::{RAW, SEAL, TIMING};
+use crate::names::{ANALYSIS, RAW, SEAL, TIMING};
 use dyntick_kernels::hash::Contents;
 use dyntick_system::open_beneath;
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// the mailbox.
 const LARGEST_RUN: u64 = 2 << 30;
 
-/// The files of a run that must be the same in every repetition in virtual time: all but the timing, and the seal,
-/// which is of who made it.
+/// The files of a run that must be the same in every repetition in virtual time: all but the timing, the seal, which is
+/// of who made it, and the analysis, which a later program makes again from the others.
 pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
     let mut left = LARGEST_RUN;
@@ -26,7 +26,7 @@ pub fn comparable_files(folder: &Path) -> std::io::Result<BTreeMap<String, Conte
             let inner = path.strip_prefix(folder).unwrap_or(&path);
             let name = inner.to_string_lossy().into_owned();
             // An untrusted run may hold links to files without an end; a run of this laboratory has none.
-            if path.symlink_metadata()?.is_file() && ![TIMING, SEAL].contains(&name.as_str()) {
+            if path.symlink_metadata()?.is_file() && ![TIMING, SEAL, ANALYSIS].contains(&name.as_str()) {
                 let file = open_beneath(folder, inner)?;
                 let contents = Contents::of_open(&file, &path, left).map_err(std::io::Error::other)?;
                 left -= contents.bytes;

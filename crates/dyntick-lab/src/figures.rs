@@ -5,7 +5,7 @@ use crate::idle::RunIdle;
 use crate::latency::Latency;
 use crate::profiles::{RunProfile, kinds_on};
 use crate::qemu::Stolen;
-use dyntick_explain::{Explanation, Summary};
+use dyntick_explain::Summary;
 use dyntick_formats::{Observation, qperf};
 use dyntick_guest::{Outcome, name_of_file};
 use dyntick_idle::{Account, Modelled};
@@ -38,14 +38,14 @@ pub fn file_key(path: &str, name: &str) -> String {
 /// `events` are the numbers of trace events by CPU and name, `interrupts` the rows of
 /// `/proc/interrupts` over the window: row, CPU, count; `read` the numbers in the case's own files.
 pub fn of_run(
-    explanation: &Explanation,
+    cpus: &[Summary],
     events: &BTreeMap<(u32, String), u64>,
     interrupts: &[(String, u32, u64)],
     read: &[FileCount],
     outcome: &Outcome,
 ) -> Vec<Observation> {
     let mut rows = Rows::default();
-    for summary in &explanation.per_cpu {
+    for summary in cpus {
         rows.cpu = Some(summary.cpu);
         of_cpu(&mut rows, summary);
     }
@@ -177,14 +177,15 @@ pub fn of_idle(idle: &RunIdle, case: &Case) -> Vec<Observation> {
     let mut rows = Rows::default();
     for (cpu, accounts) in &idle.accounts {
         rows.cpu = Some(*cpu);
-        for (state, account) in idle.states.0.iter().zip(accounts) {
+        let longest = idle.longest_ns.get(cpu).into_iter().flatten();
+        for ((state, account), longest_ns) in idle.states.0.iter().zip(accounts).zip(longest) {
             let key = |what: &str| format!("{}:{what}", state.name);
             rows.count(&table::IDLE, &key("usage"), account.usage);
             rows.push_in(&table::IDLE, &key("time"), account.time_ns as f64, "ns");
             rows.push_in(&table::IDLE, &key("resident"), account.resident_ns as f64, "ns");
             rows.count(&table::IDLE, &key("above"), account.above);
             rows.count(&table::IDLE, &key("below"), account.below);
-            rows.push_in(&table::IDLE, &key("longest"), idle.longest_ns(*cpu, &state.name) as f64, "ns");
+            rows.push_in(&table::IDLE, &key("longest"), *longest_ns as f64, "ns");
         }
         let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum::<u64>();
         rows.count(&table::IDLE, "usage", sum(|account| account.usage));

@@ -4,30 +4,35 @@
 use crate::limits::{InForce, Limits, in_force};
 use dyntick_guest::received::Accounts;
 use dyntick_idle::{
-    Account, Energy, Observed, Sleep, State, States, Wakeup, account, energy, observe, tally,
+    Account, Energy, Observed, Sleep, State, States, Tick, Wakeup, account, energy, observe, tally,
 };
 use dyntick_model::{CpuList, Event, Reading, StateReading};
 use dyntick_stats::Histogram;
 use dyntick_study::Case;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The sleeps of a run's CPUs.
-#[derive(Clone, Debug)]
+/// The idle states of a run's CPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunIdle {
     /// The window, ns.
     pub window: (u64, u64),
     /// The states, as this guest's kernel has them.
     pub states: States,
-    /// All sleeps of all CPUs, including those outside the window, in order of CPU.
-    pub observed: Observed,
     /// The time that the two trace points of a sleep add to it, ns: see [`trace_cost_ns`].
     pub cost_ns: u64,
     /// Each CPU's states over the window, counted from the trace.
     pub accounts: BTreeMap<u32, Vec<Account>>,
     /// The kernel's counts next to those of the trace.
     pub comparisons: Vec<Comparison>,
-    /// Wake-ups on the measured CPUs in the window.
-    pub wakeups: Vec<Wakeup>,
+    /// The longest that each CPU stayed in each state at a stretch within the window, ns: of a sleep that had not
+    /// ended when the window closed, what was in it.
+    pub longest_ns: BTreeMap<u32, Vec<u64>>,
+    /// The latencies of wake-ups on the measured CPUs in the window, ns, by the state that had to be left; the last
+    /// ones are of CPUs that were awake.
+    pub wakeups: Vec<Histogram>,
+    /// The choices of each state on the measured CPUs.
+    pub choices: Vec<Choices>,
     /// Modelled, of the measured CPUs.
     pub energy: Option<Energy>,
     /// Modelled, of all CPUs, or of the packages that the measured ones are in.
@@ -36,8 +41,64 @@ pub struct RunIdle {
     pub limits: Option<Limits>,
 }
 
+/// The choices of one state in the sleeps that ended in the window, each with the state that would have been right for
+/// it within the latency limit, if that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choices {
+    /// The number of choices for which each state would have been right.
+    pub right: Vec<u64>,
+    /// The number of choices with the tick stopped.
+    pub tick_stopped: u64,
+    /// The time to the CPU's next hrtimer, ns, if one was seen to be armed.
+    pub next_timer_ns: Histogram,
+    /// The choices of the menu governor with the tick stopped, if its kernel reports them.
+    pub predicted: Predictions,
+}
+
+/// Predictions of the menu governor, ns. [`Predictions::NO_TIMER`] stands for no timer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Predictions {
+    /// The predicted idle times.
+    pub predicted_ns: Histogram,
+    /// The times to the next timer.
+    pub next_timer_ns: Histogram,
+    /// The times by which it chose.
+    pub used_ns: Histogram,
+    /// The idle times.
+    pub idle_ns: Histogram,
+}
+
+impl Choices {
+    /// The number of choices.
+    pub fn count(&self) -> u64 {
+        self.right.iter().sum()
+    }
+
+    fn add(&mut self, sleep: &Sleep, state: &State, right: usize) {
+        if let Some(count) = self.right.get_mut(right) {
+            *count += 1;
+        }
+        self.tick_stopped += u64::from(sleep.tick == Tick::Stopped);
+        if let Some(timer_ns) = sleep.next_timer_ns {
+            self.next_timer_ns.add(timer_ns.saturating_sub(sleep.entry_ns), 1);
+        }
+        if let Some(prediction) = sleep.prediction.filter(|prediction| prediction.tick_stopped) {
+            let timer = |ns: Option<u64>| ns.unwrap_or(Predictions::NO_TIMER);
+            self.predicted.predicted_ns.add(prediction.predicted_ns, 1);
+            self.predicted.next_timer_ns.add(timer(prediction.next_timer_ns), 1);
+            self.predicted.used_ns.add(timer(prediction.used_timer_ns()), 1);
+            self.predicted.idle_ns.add(sleep.idle_ns(state), 1);
+        }
+    }
+}
+
+impl Predictions {
+    /// No timer is set that far.
+    pub const NO_TIMER: u64 = u64::MAX;
+}
+
 /// One of the kernel's counters next to the trace's count, over the time between its two readings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The CPU.
     pub cpu: u32,
@@ -83,21 +144,16 @@ pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
     observed.sleeps.sort_by_key(|sleep| sleep.cpu);
     let cost_ns = trace_cost_ns(&observed, setting);
     let count = |cpu: &u32| (*cpu, account(&states, &observed, *cpu, setting.window, cost_ns));
-    let accounts = setting.after.keys().filter(|cpu| case.traces(**cpu)).map(count).collect();
-    let in_window = |wakeup: &Wakeup| {
-        let ran_ns = wakeup.start_ns + wakeup.latency_ns;
-        case.measured_cpus.contains(wakeup.cpu) && (setting.window.0..setting.window.1).contains(&ran_ns)
-    };
-    let mut wakeups = std::mem::take(&mut observed.wakeups);
-    wakeups.retain(in_window);
-    observed.told = Vec::new();
-    observed.sleeps.shrink_to_fit();
-    wakeups.shrink_to_fit();
+    let accounts: BTreeMap<u32, Vec<Account>> =
+        setting.after.keys().filter(|cpu| case.traces(**cpu)).map(count).collect();
+    let longest = |cpu: &u32| (*cpu, longest_ns(&states, &observed, *cpu, setting.window));
     let model =
         |cpus: &CpuList| case.machine.as_ref().map(|one| energy(one, &observed, cpus, setting.window));
     Some(RunIdle {
         comparisons: comparisons(&states, &observed, cost_ns, setting),
-        wakeups,
+        longest_ns: accounts.keys().map(longest).collect(),
+        wakeups: wakeups(&states, &observed.wakeups, setting),
+        choices: choices(&states, &observed.sleeps, cost_ns, setting),
         energy: model(&case.measured_cpus),
         energy_of_all: case.trace_cpus.is_none().then(|| model(&package_of(case))).flatten(),
         limits: setting.limits.clone(),
@@ -105,8 +161,50 @@ pub fn of_run(events: &[Event], setting: &Setting<'_>) -> Option<RunIdle> {
         accounts,
         cost_ns,
         states,
-        observed,
     })
+}
+
+/// The latencies of wake-ups on the measured CPUs in the window, as [`RunIdle`] has them.
+fn wakeups(states: &States, all: &[Wakeup], setting: &Setting<'_>) -> Vec<Histogram> {
+    let awake = states.0.len();
+    let mut latencies = vec![Histogram::default(); awake + 1];
+    for wakeup in all.iter().filter(|wakeup| setting.case.measured_cpus.contains(wakeup.cpu)) {
+        if (setting.window.0..setting.window.1).contains(&(wakeup.start_ns + wakeup.latency_ns)) {
+            latencies[wakeup.state.unwrap_or(awake).min(awake)].add(wakeup.latency_ns, 1);
+        }
+    }
+    latencies
+}
+
+/// The choices of each state on the measured CPUs, as [`RunIdle`] has them.
+fn choices(states: &States, sleeps: &[Sleep], cost_ns: u64, setting: &Setting<'_>) -> Vec<Choices> {
+    let none = Choices { right: vec![0; states.0.len()], ..Choices::default() };
+    let mut choices = vec![none; states.0.len()];
+    for sleep in sleeps.iter().filter(|sleep| setting.case.measured_cpus.contains(sleep.cpu)) {
+        let Some(state) = states.get(sleep.state) else { continue };
+        let idle_ns = sleep.idle_ns(state).saturating_sub(cost_ns);
+        let limit_ns = in_force(setting.limits.as_ref(), sleep.cpu).known_ns();
+        if let Some(right) = states.ideal(idle_ns, limit_ns) {
+            if (setting.window.0..setting.window.1).contains(&sleep.exit_ns) {
+                choices[sleep.state].add(sleep, state, right);
+            }
+        }
+    }
+    choices
+}
+
+/// The longest stays of a CPU in each state, as [`RunIdle`] has them.
+fn longest_ns(states: &States, observed: &Observed, cpu: u32, (begin, end): (u64, u64)) -> Vec<u64> {
+    let mut longest = vec![0; states.0.len()];
+    let mut stay = |state: usize, entry: u64, exit: u64| {
+        if let Some(longest) = longest.get_mut(state) {
+            *longest = exit.min(end).saturating_sub(entry.max(begin)).max(*longest);
+        }
+    };
+    of_cpu(&observed.sleeps, cpu).iter().for_each(|sleep| stay(sleep.state, sleep.entry_ns, sleep.exit_ns));
+    let open = observed.unfinished.iter().filter(|open| open.cpu == cpu);
+    open.for_each(|open| stay(open.state, open.entry_ns, end));
+    longest
 }
 
 /// All CPUs of the packages that the measured ones are in.
@@ -245,44 +343,20 @@ impl RunIdle {
         sum
     }
 
-    /// The memory that it takes, bytes, but for some hundred a state.
-    pub fn held(&self) -> u64 {
-        (size_of_val(&*self.observed.sleeps) + size_of_val(&*self.wakeups)) as u64
-    }
-
-    /// The longest that the CPU stayed in a state at a stretch within the window, ns: of a sleep that had not
-    /// ended when the window closed, what was in it.
-    pub fn longest_ns(&self, cpu: u32, state: &str) -> u64 {
-        let (begin, end) = self.window;
-        let within = |entry: u64, exit: u64| exit.min(end).saturating_sub(entry.max(begin));
-        let is = |of: u32, place: usize| of == cpu && self.states.get(place).is_some_and(|s| s.name == state);
-        let ended = of_cpu(&self.observed.sleeps, cpu).iter().filter(|sleep| is(sleep.cpu, sleep.state));
-        let open = self.observed.unfinished.iter().filter(|sleep| is(sleep.cpu, sleep.state));
-        let ended = ended.map(|sleep| within(sleep.entry_ns, sleep.exit_ns));
-        ended.chain(open.map(|sleep| within(sleep.entry_ns, end))).max().unwrap_or(0)
-    }
-
     /// The wake-up latencies, ns: of tasks for which this state had to be left, or of all.
     pub fn wakeup_latency(&self, state: Option<usize>) -> Histogram {
-        let wanted = self.wakeups.iter().filter(|wakeup| state.is_none() || wakeup.state == state);
-        wanted.map(|wakeup| (wakeup.latency_ns, 1)).collect()
+        let mut all = Histogram::default();
+        for (place, latencies) in self.wakeups.iter().enumerate() {
+            if state.is_none_or(|state| state == place) {
+                all.merge(latencies);
+            }
+        }
+        all
     }
 
     /// The latency limit within which this CPU's states were selected.
     pub fn limit(&self, cpu: u32) -> InForce {
         in_force(self.limits.as_ref(), cpu)
-    }
-
-    /// The sleeps of these CPUs that ended in the window, with the state that would have been right for each, within
-    /// the latency limit where it is known.
-    pub fn choices(&self, cpus: &CpuList) -> impl Iterator<Item = (&Sleep, usize)> {
-        let ended = self.observed.sleeps.iter().filter(|sleep| {
-            cpus.contains(sleep.cpu) && (self.window.0..self.window.1).contains(&sleep.exit_ns)
-        });
-        ended.filter_map(|sleep| {
-            let idle_ns = sleep.idle_ns(self.states.get(sleep.state)?).saturating_sub(self.cost_ns);
-            Some((sleep, self.states.ideal(idle_ns, self.limit(sleep.cpu).known_ns())?))
-        })
     }
 
     /// The differences between the kernel's counts and the trace's, except `time`, which the trace cannot have exactly.

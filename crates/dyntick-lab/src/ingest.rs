@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::qemu::Raw;
 use crate::running::RunningFolder;
 use crate::seal::Sealer;
-use crate::store::{Run, StoreError, find, load};
+use crate::store::{Run, StoreError, find, load, write_analysis};
 use dyntick_formats::write_parquet;
 use dyntick_guest::pieces;
 use dyntick_kernels::cache::{CacheError, write_whole};
@@ -53,8 +53,9 @@ pub fn keep(
         write_whole(&path.join(STOLEN), &json)?;
     }
     let run = load(path)?;
-    write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.observations)?)?;
+    write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.analysis.observations)?)?;
     sealer.seal(path)?;
+    write_analysis(path, &run, sealer)?;
     let place = runs.join(plan.folder_name());
     if let Some(earlier) = find(runs, plan, sealer) {
         // Another process stored the same run meanwhile.

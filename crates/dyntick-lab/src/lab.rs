@@ -17,7 +17,6 @@ pub use prepare::Prepared;
 pub use present::Absent;
 pub use small::{MemoryError, TooSmall};
 
-use crate::budget::Budget;
 use crate::execute::{Executor, OnQemu};
 use crate::expected::{Expected, expected};
 use crate::ingest;
@@ -25,7 +24,7 @@ use crate::perturb;
 use crate::qemu::{self, Qemu, provide};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
-use crate::store::{self, Run};
+use crate::store::{self, Held, Run};
 use dyntick_guest::Stage;
 use dyntick_kernels::build;
 use dyntick_kernels::cache::Cache;
@@ -112,15 +111,15 @@ impl CaseResult {
     }
 
     /// The same result, with its run held next to others.
-    fn within(self, budget: &Budget) -> Self {
-        Self { run: self.run.and_then(|run| Ok(run.within(budget)?)), ..self }
+    fn held(self, held: &mut Held) -> Self {
+        Self { run: self.run.and_then(|run| Ok(held.hold(run)?)), ..self }
     }
 }
 
 /// The results so far, with the memory that is left for others.
-struct Held {
-    results: Vec<(Task, CaseResult)>,
-    budget: Budget,
+struct Results {
+    all: Vec<(Task, CaseResult)>,
+    held: Held,
 }
 
 impl<'a> Lab<'a> {
@@ -214,13 +213,13 @@ impl<'a> Lab<'a> {
         (self.watch)(Progress::Runs { runs: all, jobs });
         let next = AtomicUsize::new(0);
         let hopeless: Vec<AtomicBool> = cases.iter().map(|_| AtomicBool::new(false)).collect();
-        let held = Mutex::new(Held { results: Vec::new(), budget: Budget::of_many() });
+        let results = Mutex::new(Results { all: Vec::new(), held: Held::on_this_machine() });
         let work = || {
             while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let result = self.run_case(&shared[task.case], task.repetition, runs, &hopeless[task.case]);
-                let mut held = held.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                let result = result.within(&held.budget);
-                held.results.push((*task, result));
+                let mut results = results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let result = result.held(&mut results.held);
+                results.all.push((*task, result));
             }
         };
         std::thread::scope(|scope| {
@@ -230,7 +229,7 @@ impl<'a> Lab<'a> {
             }
             work();
         });
-        let mut results = held.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).results;
+        let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).all;
         results.sort_by_key(|(task, _)| *task);
         results.into_iter().map(|(_, result)| result).collect()
     }

@@ -6,10 +6,11 @@ use dyntick_guest::names::{OWN_NAME, PACKETS};
 use dyntick_guest::{Work, pieces};
 use dyntick_stats::{Histogram, Samples};
 use dyntick_study::Case;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The program that measures latencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Meter {
     /// cyclictest of rt-tests: from a timer to the woken thread.
     Cyclictest,
@@ -18,7 +19,7 @@ pub enum Meter {
 }
 
 /// Latencies, ns, by thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// The program that measured them.
     pub meter: Meter,

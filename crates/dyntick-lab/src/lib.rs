@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The laboratory: cases run in virtual machines, their runs, and the figures that these yield.
 
-pub mod budget;
 pub mod compare;
 mod compared;
 pub mod doctor;

@@ -48,13 +48,13 @@ const MOST_STOLEN: f64 = 0.01;
 fn doubt(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
     let cpus = one.as_ref().unwrap_or(&run.plan.case.measured_cpus);
-    taken(&run.observations, run.outcome.window_ns, cpus).or_else(|| lost(run, figure, cpu))
+    taken(&run.analysis.observations, run.analysis.outcome.window_ns, cpus).or_else(|| lost(run, figure, cpu))
 }
 
 /// The reason for which no figure of this run's measured CPUs proves anything: the host took too much time from one of
 /// them.
 pub fn taken_by_host(run: &Run) -> Option<String> {
-    taken(&run.observations, run.outcome.window_ns, &run.plan.case.measured_cpus)
+    taken(&run.analysis.observations, run.analysis.outcome.window_ns, &run.plan.case.measured_cpus)
 }
 
 /// The CPU from which the host took most, where that is too much.
@@ -76,7 +76,8 @@ fn lost(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
     }
     let concerned =
         |lost_on: u32| cpu.map_or(run.plan.case.measured_cpus.contains(lost_on), |c| c == lost_on);
-    let mut lost = run.lost_events.iter().filter(|(lost_on, count)| concerned(**lost_on) && **count > 0);
+    let mut lost =
+        run.analysis.lost_events.iter().filter(|(lost_on, count)| concerned(**lost_on) && **count > 0);
     let (cpu, count) = lost.next()?;
     Some(format!("{count} trace events of CPU {cpu} were lost; raise `trace-buffer` or shorten `measure`"))
 }
@@ -85,7 +86,7 @@ fn lost(run: &Run, figure: &str, cpu: Option<u32>) -> Option<String> {
 /// None where it was not measured.
 pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
-    on_cpus(&run.observations, one.as_ref().unwrap_or(&run.plan.case.measured_cpus), figure)
+    on_cpus(&run.analysis.observations, one.as_ref().unwrap_or(&run.plan.case.measured_cpus), figure)
 }
 
 fn on_cpus(observations: &Observations, cpus: &CpuList, name: &str) -> Option<f64> {

@@ -75,7 +75,7 @@ fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
     let clock = run.plan.case.clock;
     let metric = |unit: &str, better, values| Metric { unit: unit.to_owned(), better, clock, values };
     let value = |figure: &str, unit: &str, better| {
-        run.observations.named(figure).next()?;
+        run.analysis.observations.named(figure).next()?;
         let value = figure_of(run, figure, None)?;
         Some((figure.to_owned(), metric(unit, better, Values::Runs(vec![value]))))
     };
@@ -86,21 +86,21 @@ fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
     for figure in wanted.iter().filter(|figure| USUAL.iter().all(|usual| usual.name() != **figure)) {
         metrics.extend(value(figure, unit_of(run, figure), Better::Unknown));
     }
-    for row in run.observations.iter().filter(|row| row.figure == table::QPERF.name) {
+    for row in run.analysis.observations.iter().filter(|row| row.figure == table::QPERF.name) {
         let better = if row.unit == "B/s" { Better::Higher } else { Better::Lower };
         let values = Values::Runs(vec![row.value]);
         metrics.push((format!("{}:{}", row.figure, row.key), metric(&row.unit, better, values)));
     }
-    if let Some(samples) = run.latency.as_ref().and_then(|latency| latency.samples()) {
+    if let Some(samples) = run.analysis.latency.as_ref().and_then(|latency| latency.samples()) {
         let values = Values::Distribution(vec![samples]);
         metrics.push(("wake-up latency".to_owned(), metric("ns", Better::Lower, values)));
     }
-    let printed = run.printed.metrics.iter();
+    let printed = run.analysis.printed.metrics.iter();
     metrics.extend(printed.map(|(name, metric)| (name.to_string(), metric.clone())));
     metrics
 }
 
 /// The unit of a figure in this run; empty if the run does not have it.
 pub(crate) fn unit_of<'r>(run: &'r Run, figure: &str) -> &'r str {
-    run.observations.named(figure).next().map_or("", |row| row.unit.as_str())
+    run.analysis.observations.named(figure).next().map_or("", |row| row.unit.as_str())
 }

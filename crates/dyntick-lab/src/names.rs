@@ -9,6 +9,8 @@ pub const TIMING: &str = "timing.json";
 pub const STOLEN: &str = "stolen.json";
 /// The figures, for other programs.
 pub const OBSERVATIONS: &str = "observations.parquet";
+/// The analysis of the guest's files by one program.
+pub const ANALYSIS: &str = "analysis";
 /// The folder of what the guest sent.
 pub const RAW: &str = "raw";
 /// The guest's serial console.

@@ -2,11 +2,13 @@
 //! The table of a run's figures, in which each is found without a search through all.
 
 use dyntick_formats::Observation;
+use serde::{Deserialize, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::ops::Deref;
 
 /// All figures of a run, in a fixed order.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "Vec<Observation>")]
 pub struct Observations {
     rows: Vec<Observation>,
     /// Places in `rows`, by figure, key and place: a run may have a million numbers, and a study a thousand questions.
@@ -19,6 +21,12 @@ impl From<Vec<Observation>> for Observations {
         // Stable: rows of one name stay as they came.
         order.sort_by(|a, b| name(&rows[*a as usize]).cmp(&name(&rows[*b as usize])));
         Self { rows, order }
+    }
+}
+
+impl Serialize for Observations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.rows.serialize(serializer)
     }
 }
 

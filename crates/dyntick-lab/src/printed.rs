@@ -8,13 +8,14 @@ use dyntick_model::Clock;
 use dyntick_stats::{Grouped, Metric, MetricName, POINTS, Summary, Values};
 use dyntick_study::figure::table;
 use dyntick_study::{Case, Pick};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Tools whose output is read elsewhere.
 const OWN_FIGURES: [&str; 2] = ["cyclictest", "qperf"];
 
 /// The metrics of a run's tools.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Printed {
     /// The metrics by name; if two programs print the same name, with the number of the task before it.
     pub metrics: BTreeMap<MetricName, Metric>,

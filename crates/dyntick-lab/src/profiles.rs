@@ -6,10 +6,12 @@ use crate::qemu::STREAM;
 use dyntick_guest::{MAILBOX_BYTES, pieces};
 use dyntick_model::CpuList;
 use dyntick_profile::symbols::Symbols;
-use dyntick_profile::{Kind, MOST_HELD, Phase, Profile, phases_with_calls, stream};
+use dyntick_profile::{Kind, MOST_HELD, Phase, Sums, phases_with_calls, stream};
+use dyntick_stats::Histogram;
 use dyntick_study::Case;
 use dyntick_system::{InputError, ensure_solid, open_beneath, read_beneath};
-use std::collections::{BTreeMap, HashMap};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -49,18 +51,50 @@ pub struct RunProfile {
 }
 
 impl RunProfile {
-    /// Roughly its memory, bytes.
-    pub(crate) fn held(&self) -> u64 {
-        let profiles = || self.phases.iter().map(|(_, phase)| &phase.profile);
-        // A function's name is held once.
-        let names = profiles().flat_map(Profile::functions);
-        let names: HashMap<*const u8, usize> = names.map(|name| (name.as_ptr(), name.len())).collect();
-        (profiles().map(Profile::held).sum::<usize>() + names.into_values().sum::<usize>()) as u64
-    }
-
     /// The phase that figures are of: the script where there is one, else the window.
     pub fn last_phase(&self) -> Option<&Phase> {
         self.phases.last().map(|(_, phase)| phase)
+    }
+}
+
+/// The sums of a profile's last phase, which reports show.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spans {
+    /// The kinds of spans on the measured CPUs together.
+    pub kinds: BTreeMap<String, Sums>,
+    /// The calls of the functions that the case names.
+    pub calls: Vec<Calls>,
+}
+
+/// The calls of a function on one CPU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calls {
+    /// The CPU.
+    pub cpu: u64,
+    /// The function's name with `()`.
+    pub function: String,
+    /// The number of calls.
+    pub count: u64,
+    /// The mean number of instructions.
+    pub mean: f64,
+    /// The number of calls by their instructions, in powers of two.
+    pub octaves: Histogram,
+}
+
+impl Spans {
+    /// The sums of a profile.
+    pub fn of(profile: &RunProfile) -> Self {
+        let Some(phase) = profile.last_phase() else { return Self::default() };
+        let kinds = kinds_on(phase, &profile.measured_cpus);
+        let kinds = kinds.into_iter().map(|(name, kind)| (name, kind.sums())).collect();
+        let calls = phase.profile.calls.iter().map(|(key, kind)| Calls {
+            cpu: key.cpu,
+            function: key.kind.clone(),
+            count: kind.spans.len() as u64,
+            mean: kind.per_span(kind.instructions()),
+            octaves: kind.spans.iter().map(|span| (*span, 1)).collect::<Histogram>().octaves(),
+        });
+        Self { kinds, calls: calls.collect() }
     }
 }
 
@@ -72,13 +106,11 @@ pub fn kinds_on(phase: &Phase, cpus: &CpuList) -> BTreeMap<String, Kind> {
 /// The plugin ends a stream at 1 GiB, after what it is writing.
 const LARGEST: u64 = (1 << 30) + (64 << 20);
 
+/// The share of the machine's memory that a profile may take.
+const SHARE: u64 = 6;
+
 /// Reads and cuts the profile of the run in this folder.
 pub fn load(folder: &Path, case: &Case) -> Result<RunProfile, ProfileError> {
-    load_within(folder, case, MOST_HELD)
-}
-
-/// The same, for a profile that takes at most this number of bytes of memory.
-pub(crate) fn load_within(folder: &Path, case: &Case, most: usize) -> Result<RunProfile, ProfileError> {
     if !case.profile {
         return Err(ProfileError::NotRecorded(folder.to_owned()));
     }
@@ -90,7 +122,9 @@ pub(crate) fn load_within(folder: &Path, case: &Case, most: usize) -> Result<Run
     // A zero byte is a complete block of the stream.
     ensure_solid(&stream, &path)?;
     let stream = BufReader::with_capacity(1 << 20, stream.take(LARGEST));
-    let cut = phases_with_calls(stream, &symbols, &case.calls, most.min(MOST_HELD))
+    let most =
+        usize::try_from(dyntick_system::memory() / SHARE).map_or(MOST_HELD, |most| most.min(MOST_HELD));
+    let cut = phases_with_calls(stream, &symbols, &case.calls, most)
         .map_err(|source| ProfileError::Stream { path, source })?;
     // A script that makes the window has no phase of its own.
     let names: &[_] = if case.script.as_ref().is_some_and(|script| !script.in_window) {

@@ -6,11 +6,14 @@ use crate::compared::comparable_files;
 use crate::names::{RAW, SEAL};
 use crate::opened::{Opened, close_to_others};
 use dyntick_kernels::cache::{Cache, CacheError, write_whole};
+use dyntick_kernels::hash::Contents;
+use dyntick_system::read_beneath;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// The file of the cache with the secret.
 const SECRET: &str = "seal.secret";
@@ -63,10 +66,31 @@ impl Sealer {
         if !run.is_own(RAW) {
             return false;
         }
-        let seal = dyntick_system::read_beneath(folder, Path::new(SEAL), 2 * LENGTH as u64);
-        let seal = seal.ok().and_then(|text| hex::decode(text).ok());
+        let seal = seal_of(folder).and_then(|text| hex::decode(text).ok());
         let over = self.over(folder).ok();
         over.zip(seal).is_some_and(|(over, seal)| over.verify_slice(&seal).is_ok())
+    }
+
+    /// The seal of the analysis that this program made of a run; none without the run's own seal.
+    pub fn seal_analysis(&self, folder: &Path, text: &[u8]) -> Option<String> {
+        self.over_analysis(folder, text).map(|over| hex::encode(over.finalize().into_bytes()))
+    }
+
+    /// Returns true if this program made this analysis of a run, and this user sealed it.
+    pub fn holds_analysis(&self, folder: &Path, seal: &[u8], text: &[u8]) -> bool {
+        let over = self.over_analysis(folder, text).zip(hex::decode(seal).ok());
+        over.is_some_and(|(over, seal)| over.verify_slice(&seal).is_ok())
+    }
+
+    /// The analysis of another run, or by another program, has another seal.
+    fn over_analysis(&self, folder: &Path, text: &[u8]) -> Option<Hmac<Sha256>> {
+        static PROGRAM: LazyLock<Option<String>> = LazyLock::new(own_sha256);
+        let mut over = Hmac::new_from_slice(&self.secret).ok()?;
+        // All but the last have a known length.
+        for part in [b"analysis\0".as_slice(), PROGRAM.as_ref()?.as_bytes(), &seal_of(folder)?, text] {
+            over.update(part);
+        }
+        Some(over)
     }
 
     fn over(&self, folder: &Path) -> std::io::Result<Hmac<Sha256>> {
@@ -77,6 +101,18 @@ impl Sealer {
         }
         Ok(over)
     }
+}
+
+/// The text of a run's seal.
+fn seal_of(folder: &Path) -> Option<Vec<u8>> {
+    read_beneath(folder, Path::new(SEAL), 2 * LENGTH as u64).ok()
+}
+
+/// The SHA-256 of this program's file.
+fn own_sha256() -> Option<String> {
+    let path = Path::new("/proc/self/exe");
+    let contents = Contents::of_open(&File::open(path).ok()?, path, u64::MAX);
+    contents.ok().map(|contents| contents.sha256)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use crate::lookup::taken_by_host;
 use crate::metrics::Metrics;
 use crate::seal::Sealer;
-use crate::store::{self, Distinct, StoreError};
+use crate::store::{self, StoreError};
 use dyntick_formats::metrics;
 use dyntick_kernels::cache::Cache;
 use dyntick_model::Clock;
@@ -159,10 +159,8 @@ fn of_folder(folder: &Path) -> Result<Found, SideError> {
 /// The runs in the order of their repetitions. Perturbed runs are not part of the sample: they were changed on
 /// purpose.
 fn unperturbed(folders: impl Iterator<Item = PathBuf>) -> Result<Vec<PathBuf>, SideError> {
-    let mut distinct = Distinct::default();
     let mut found = Vec::new();
     for (folder, plan) in store::plans(folders) {
-        distinct.add(&folder)?;
         let plan = plan?;
         if plan.perturbation.is_none() {
             found.push((plan.repetition, folder));
@@ -182,7 +180,7 @@ fn of_runs(label: &str, folders: &[PathBuf], wanted: &[String], by_case: bool) -
         let run = store::load_judged(folder, sealer.as_ref())?;
         // No two runs of one plan have the same window: on the wall clock by chance, and no run in virtual time is
         // stored twice.
-        let identity = (run.plan.fingerprint(), run.plan.repetition, run.outcome.window_ns);
+        let identity = (run.plan.fingerprint(), run.plan.repetition, run.analysis.outcome.window_ns);
         if let Some(one) = known.insert(identity, folder) {
             return Err(SideError::Copies { one: one.clone(), other: folder.clone() });
         }

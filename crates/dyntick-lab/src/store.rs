@@ -2,36 +2,31 @@
 //! Runs on disk: one folder each, complete or absent (invariant 9).
 
 mod analysis;
-mod distinct;
 mod files;
+mod held;
 mod newest;
+mod stored;
 
 pub use crate::compared::comparable_files;
 pub use crate::names::CONSOLE;
-pub use distinct::Distinct;
+pub use analysis::Analysis;
+pub use held::Held;
 pub use newest::{Kept, newest, timings};
 
-use crate::budget::{Amounts, Budget, Spent};
-use crate::idle::RunIdle;
-use crate::latency::Latency;
 use crate::names::OBSERVATIONS;
-use crate::observations::Observations;
 use crate::opened::Opened;
 use crate::plan::Plan;
-use crate::printed::Printed;
 use crate::profiles::RunProfile;
 use crate::seal::Sealer;
-use analysis::read;
-use dyntick_explain::Explanation;
+use analysis::analyse;
 use dyntick_formats::ObservationError;
-use dyntick_guest::Outcome;
 use dyntick_kernels::cache::CacheError;
 use dyntick_trace::DecodeError;
 use files::Files;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A complete run, explained.
+/// A complete run, analysed.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The folder.
@@ -40,44 +35,12 @@ pub struct Run {
     pub made_here: bool,
     /// The plan that it executed.
     pub plan: Plan,
-    /// The agent's report.
-    pub outcome: Outcome,
-    /// The interruptions of each CPU and their causes. Single interruptions are kept only for the measured CPUs and
-    /// timers, without chains, functions and evidence.
-    pub explanation: Explanation,
-    /// The idle states, if the guest has any.
-    pub idle: Option<RunIdle>,
-    /// Wake-up latencies, where a cyclictest printed them.
-    pub latency: Option<Latency>,
-    /// The output of other tools.
-    pub printed: Printed,
-    /// The executed instructions, where they were recorded.
-    pub profile: Option<RunProfile>,
-    /// All figures.
-    pub observations: Observations,
-    /// Trace events that were lost, by CPU.
-    pub lost_events: BTreeMap<u32, u64>,
-    /// Trace records that were not understood.
-    pub undecoded: u64,
-    /// Trace events that the kernel does not have.
-    pub missing_events: Vec<String>,
     /// Wall time of each stage, s.
     pub timing: BTreeMap<String, f64>,
-    /// The memory that it takes among runs that are held at once.
-    pub takes: Amounts,
-}
-
-impl Run {
-    /// The run, held next to others, if there is memory left for it.
-    ///
-    /// # Errors
-    /// [`StoreError::Spent`] if there is none.
-    pub fn within(self, budget: &Budget) -> Result<Self, StoreError> {
-        match budget.take(self.takes) {
-            Ok(()) => Ok(self),
-            Err(spent) => Err(StoreError::Spent { path: self.folder, spent }),
-        }
-    }
+    /// Its figures, and what they come from.
+    pub analysis: Analysis,
+    /// The size of the analysis as text, bytes.
+    pub(crate) bytes: u64,
 }
 
 /// The reason for which a run cannot be stored or read.
@@ -93,14 +56,6 @@ pub enum StoreError {
         path: PathBuf,
         /// The problem.
         reason: String,
-    },
-    /// A link to a run, or to a file of it.
-    #[error("{path} and {other} are the same file, and no run shares its files; remove one of the two runs")]
-    Shared {
-        /// The file or folder.
-        path: PathBuf,
-        /// The same one, in another run.
-        other: PathBuf,
     },
     /// The guest sent what it was not asked for.
     #[error("the guest sent a file named '{piece}', which the case '{case}' does not yield")]
@@ -131,30 +86,33 @@ pub enum StoreError {
         /// The number of events that could be explained.
         most: u64,
     },
-    /// The runs before it have taken what there is memory for.
+    /// The runs before it have taken the memory for analyses.
     #[error(
-        "{path}: with the runs before it this run does not fit into the memory of this machine: {spent}; run or \
-         report fewer cases of the study"
+        "{path}: with the runs before it this run does not fit into the memory of this machine: its analysis has \
+         {bytes} bytes, and {left} are left; run or report fewer cases of the study"
     )]
-    Spent {
+    Full {
         /// The run.
         path: PathBuf,
-        /// The resource.
-        spent: Spent,
+        /// The number of bytes of its analysis.
+        bytes: u64,
+        /// The number of bytes that were left.
+        left: u64,
     },
     /// The table of observations.
     #[error(transparent)]
     Observations(#[from] ObservationError),
 }
 
-/// Reads a complete run of any origin and explains it.
+/// Reads a complete run of any origin and analyses it.
 pub fn load(folder: &Path) -> Result<Run, StoreError> {
     load_judged(folder, None)
 }
 
-/// Reads a complete run and checks its seal. Without a sealer no run counts as made here.
+/// Reads a complete run, analysed, and checks its seal. Without a sealer no run counts as made here.
 pub fn load_judged(folder: &Path, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
-    load_within(folder, sealer, &Budget::of_one())
+    let opened = opened(folder)?;
+    read(folder, &opened, sealer.filter(|sealer| sealer.holds(&opened)))
 }
 
 /// The profile of a run, where it has one, and whether the run was made here.
@@ -166,17 +124,9 @@ pub fn profile_judged(
     sealer: Option<&Sealer>,
 ) -> Result<(Option<RunProfile>, bool), StoreError> {
     let opened = opened(folder)?;
-    let budget = Budget::of_one();
-    let files = Files { folder, place: opened.place(), budget: &budget };
+    let files = Files::of(folder, opened.place());
     let profile = files.profile(&files.plan()?)?;
     Ok((profile, sealer.is_some_and(|sealer| sealer.holds(&opened))))
-}
-
-/// The same as [`load_judged`], for a run that is held next to others.
-fn load_within(folder: &Path, sealer: Option<&Sealer>, budget: &Budget) -> Result<Run, StoreError> {
-    let opened = opened(folder)?;
-    let run = budget.spend(|budget| read(folder, &opened, budget))?;
-    Ok(Run { made_here: sealer.is_some_and(|sealer| sealer.holds(&opened)), ..run })
 }
 
 fn opened(folder: &Path) -> Result<Opened, StoreError> {
@@ -185,14 +135,40 @@ fn opened(folder: &Path) -> Result<Opened, StoreError> {
     Opened::at(folder).map_err(damaged)
 }
 
-/// The plans of the runs in these folders, within one limit of memory for all.
+/// Reads the run in an open folder, which users know by this path. `sealer` is that of a run that was made here.
+fn read(folder: &Path, opened: &Opened, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
+    let files = Files::of(folder, opened.place());
+    let (plan, timing) = (files.plan()?, files.timing()?);
+    let made_here = sealer.is_some();
+    if let Some(stored) = sealer.and_then(|sealer| stored::read(opened.place(), sealer)) {
+        let (folder, analysis, bytes) = (folder.to_owned(), stored.analysis, stored.bytes);
+        return Ok(Run { folder, made_here, plan, timing, analysis, bytes });
+    }
+    let analysis = analyse(&files, &plan)?;
+    let json = stored::text(&analysis);
+    if let Some(sealer) = sealer {
+        // It is only made faster by this, so a file system that is full or read-only does no harm.
+        let written = stored::replace(opened.place(), sealer, &json);
+        let _ = written.map(|()| dyntick_system::give_tree_to_caller(folder));
+    }
+    let bytes = json.len() as u64;
+    Ok(Run { folder: folder.to_owned(), made_here, plan, timing, analysis, bytes })
+}
+
+/// Stores the analysis of a run in its folder, which is sealed.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn write_analysis(folder: &Path, run: &Run, sealer: &Sealer) -> Result<(), CacheError> {
+    stored::write(folder, sealer, &stored::text(&run.analysis))
+}
+
+/// The plans of the runs in these folders.
 pub fn plans(
     folders: impl IntoIterator<Item = PathBuf>,
 ) -> impl Iterator<Item = (PathBuf, Result<Plan, StoreError>)> {
-    // Ten thousand runs have a fourth of it; many links to one are a small archive.
-    let budget = Budget::new(0, 256 << 20, 0);
-    folders.into_iter().map(move |folder| {
-        let plan = Files { folder: &folder, place: &folder, budget: &budget }.plan();
+    folders.into_iter().map(|folder| {
+        let plan = Files::of(&folder, &folder).plan();
         (folder, plan)
     })
 }
@@ -201,11 +177,10 @@ pub fn plans(
 pub fn find(runs: &Path, plan: &Plan, sealer: &Sealer) -> Option<Run> {
     let folder = runs.join(plan.folder_name());
     let opened = Opened::at(&folder).ok().filter(|opened| sealer.holds(opened))?;
-    let budget = Budget::of_one();
-    let found = Files { folder: &folder, place: opened.place(), budget: &budget }.plan().ok()?;
+    let found = Files::of(&folder, opened.place()).plan().ok()?;
     // A folder may have the name of another run.
     let is_it = found.question() == plan.question();
-    is_it.then(|| read(&folder, &opened, &budget).ok()).flatten().map(|run| Run { made_here: true, ..run })
+    is_it.then(|| read(&folder, &opened, Some(sealer)).ok()).flatten()
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 //! The sources of interrupts that no device sends.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The source of an interrupt that no device sends, by its purpose. The purposes are the same on every architecture;
 /// the events, vectors and counters that show them are in a file `arch/ARCHITECTURE.rs` of each crate that reads them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Interrupt {
     /// The timer of the CPU: a tick or any other hrtimer.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Two kinds of spans side by side.
 
-use crate::profile::Kind;
+use crate::profile::Sums;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -9,7 +9,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Row {
     /// Its name.
-    #[serde(serialize_with = "as_text")]
     pub function: Arc<str>,
     /// Mean instructions a span in the first.
     pub a: f64,
@@ -61,22 +60,17 @@ impl Difference {
 }
 
 /// Compares two kinds of spans function by function.
-pub fn compare(a: &Kind, b: &Kind) -> Difference {
+pub fn compare(a: &Sums, b: &Sums) -> Difference {
     let names: BTreeSet<&Arc<str>> = a.functions.keys().chain(b.functions.keys()).collect();
     let of =
-        |kind: &Kind, name: &Arc<str>| kind.per_span(kind.functions.get(name).copied().unwrap_or_default());
+        |sums: &Sums, name: &Arc<str>| sums.per_span(sums.functions.get(name).copied().unwrap_or_default());
     let row = |name: &Arc<str>| {
         let (a, b) = (of(a, name), of(b, name));
         Row { function: Arc::clone(name), a, b, more: b - a }
     };
     let mut rows: Vec<Row> = names.into_iter().map(row).collect();
     rows.sort_by(|x, y| y.more.abs().total_cmp(&x.more.abs()).then(x.function.cmp(&y.function)));
-    Difference { a: a.per_span(a.instructions()), b: b.per_span(b.instructions()), rows }
-}
-
-/// Serde takes no shared texts.
-fn as_text<S: serde::Serializer>(name: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(name)
+    Difference { a: a.mean(), b: b.mean(), rows }
 }
 
 #[cfg(test)]
@@ -85,8 +79,9 @@ mod tests {
 
     #[test]
     fn the_largest_are_told_and_the_others_that_differ_summed_up() {
-        let kind = |functions: &[(&str, u64)]| Kind {
-            spans: vec![functions.iter().map(|(_, instructions)| instructions).sum()],
+        let kind = |functions: &[(&str, u64)]| Sums {
+            count: 1,
+            instructions: functions.iter().map(|(_, instructions)| instructions).sum(),
             functions: functions.iter().map(|(name, sum)| ((*name).into(), *sum)).collect(),
         };
         let a = kind(&[("gone", 7), ("same", 5), ("less", 4), ("more", 1)]);

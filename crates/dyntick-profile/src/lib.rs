@@ -13,5 +13,5 @@ mod walk;
 
 pub use compare::{Difference, Rest, Row, compare};
 pub use count::Counts;
-pub use profile::{Key, Kind, Profile, Summary};
+pub use profile::{Key, Kind, Profile, Summary, Sums};
 pub use walk::{MOST_HELD, Phase, phases, phases_with_calls};

@@ -39,7 +39,17 @@ pub struct Kind {
     /// The instructions of each span, in the order in which they ended.
     pub spans: Vec<u64>,
     /// The instructions in each kernel function itself, all spans together.
-    #[serde(serialize_with = "by_name")]
+    pub functions: BTreeMap<Arc<str>, u64>,
+}
+
+/// The spans of one kind, summed up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Sums {
+    /// The number of spans.
+    pub count: u64,
+    /// All their instructions.
+    pub instructions: u64,
+    /// The instructions in each kernel function itself.
     pub functions: BTreeMap<Arc<str>, u64>,
 }
 
@@ -78,12 +88,6 @@ impl Profile {
         let spans = |kind: &Kind| kind.spans.capacity() * size_of::<u64>();
         let rows = |kind: &Kind| ROW + size_of::<Kind>() + kind.functions.len() * ROW;
         kinds.map(|(key, kind)| key.kind.capacity() + spans(kind) + rows(kind)).sum()
-    }
-
-    /// The names of all functions, once for each kind that has them; those of one kernel share their text.
-    pub fn functions(&self) -> impl Iterator<Item = &Arc<str>> {
-        let kinds = self.entries.values().chain(self.wake_ups.values()).chain(self.calls.values());
-        kinds.flat_map(|kind| kind.functions.keys())
     }
 
     /// Every instruction of the phase.
@@ -131,6 +135,12 @@ impl Kind {
         if self.spans.is_empty() { 0.0 } else { instructions as f64 / self.spans.len() as f64 }
     }
 
+    /// The sums of the spans.
+    pub fn sums(&self) -> Sums {
+        let (count, functions) = (self.spans.len() as u64, self.functions.clone());
+        Sums { count, instructions: self.instructions(), functions }
+    }
+
     /// The spans in five numbers; none where there is no span.
     pub fn summary(&self) -> Option<Summary> {
         let mut sorted = self.spans.clone();
@@ -153,12 +163,16 @@ impl Kind {
     }
 }
 
-/// The names as texts, which the serializer cannot take shared.
-fn by_name<S: serde::Serializer>(
-    functions: &BTreeMap<Arc<str>, u64>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(functions.iter().map(|(name, instructions)| (&**name, instructions)))
+impl Sums {
+    /// The mean number of instructions per span.
+    pub fn mean(&self) -> f64 {
+        self.per_span(self.instructions)
+    }
+
+    /// The mean number of these instructions per span.
+    pub(crate) fn per_span(&self, instructions: u64) -> f64 {
+        if self.count == 0 { 0.0 } else { instructions as f64 / self.count as f64 }
+    }
 }
 
 /// A map whose keys are no texts, as a list.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 /// The number of occurrences of each value. Counts may come from an untrusted file, so sums saturate.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Histogram(BTreeMap<u64, u64>);
 
 impl Histogram {

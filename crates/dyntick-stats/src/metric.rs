@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One metric of one side of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// The unit as it is printed, `ns` or `1/s`; empty for a plain count.
     pub unit: String,
@@ -33,7 +33,7 @@ pub enum Better {
 }
 
 /// The values of each run, in the order of the runs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Values {
     /// One value of each run, in the metric's unit.
@@ -53,7 +53,7 @@ impl Values {
 }
 
 /// The samples of one run: counted values in the metric's unit, and how many were too large to be counted by value.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Samples {
     /// The number of occurrences of each value.
     pub counts: Histogram,

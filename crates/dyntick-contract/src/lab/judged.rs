@@ -103,14 +103,14 @@ impl<'a> CompleteRun<'a> {
             folder: &run.folder,
             made_here: run.made_here,
             asked: &run.plan,
-            outcome: &run.outcome,
-            observations: &run.observations,
-            cpus: &run.explanation.per_cpu,
-            lost_events: run.lost_events.values().sum(),
-            lost_events_by_cpu: &run.lost_events,
-            latency_limits: run.idle.as_ref().and_then(|idle| idle.limits.as_ref()),
-            undecoded: run.undecoded,
-            missing_events: &run.missing_events,
+            outcome: &run.analysis.outcome,
+            observations: &run.analysis.observations,
+            cpus: &run.analysis.cpus,
+            lost_events: run.analysis.lost_events.values().sum(),
+            lost_events_by_cpu: &run.analysis.lost_events,
+            latency_limits: run.analysis.idle.as_ref().and_then(|idle| idle.limits.as_ref()),
+            undecoded: run.analysis.undecoded,
+            missing_events: &run.analysis.missing_events,
         }
     }
 }

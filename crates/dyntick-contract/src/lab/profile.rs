@@ -124,7 +124,7 @@ pub fn compared(a: &Spans, b: &Spans) -> Vec<Compared> {
                     phase,
                     kind: name.clone(),
                     counts,
-                    difference: compare(kind, other),
+                    difference: compare(&kind.sums(), &other.sums()),
                 });
             }
         }

@@ -281,4 +281,9 @@ pub enum Step {
     SlowClocksource {
         clocksource: Symbol,
     },
+
+    /// A step of a stored chain: only its words are stored.
+    Stored {
+        words: Symbol,
+    },
 }

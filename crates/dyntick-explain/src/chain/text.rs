@@ -165,6 +165,8 @@ impl Display for Step {
             SlowClocksource { clocksource } => {
                 write!(f, "the clocksource is {clocksource}, which is slower to read")
             }
+
+            Stored { words } => f.write_str(words),
         }
     }
 }

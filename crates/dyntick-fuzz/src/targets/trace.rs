@@ -74,7 +74,7 @@ pub fn profile_stream(bytes: &[u8]) {
         let _ = phase.profile.instructions();
         let kinds = phase.profile.on(|_| true);
         let kinds: Vec<_> = kinds.values().collect();
-        kinds.windows(2).for_each(|pair| _ = compare(pair[0], pair[1]));
+        kinds.windows(2).for_each(|pair| _ = compare(&pair[0].sums(), &pair[1].sums()));
         serde_json::to_string(&phase.profile).expect("a profile is JSON");
     }
 }

@@ -2,44 +2,54 @@
 //! Reading the files of a run's folder, with limits on each and on all.
 
 use super::StoreError;
-use crate::budget::{Budget, Spent};
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
 use crate::idle::{self, RunIdle};
 use crate::limits::Limits;
 use crate::names::{RAW, RUN, STOLEN, TIMING};
 use crate::plan::Plan;
-use crate::profiles::{self, ProfileError, RunProfile};
+use crate::profiles::{self, RunProfile};
 use crate::qemu::Stolen;
 use dyntick_formats::qperf;
 use dyntick_guest::{MAILBOX_BYTES, Moment, Outcome, piece_of_file, pieces, received};
 use dyntick_model::text::shortened;
 use dyntick_model::{Clock, Event};
 use dyntick_observe::counters::Counters;
-use dyntick_profile::{MOST_HELD, stream};
 use dyntick_study::{Case, is_id};
 use dyntick_system::read_beneath;
 use dyntick_trace::{DecodeError, Decoded, Recording, room_for_events};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Files that a case may read; a study names a few.
 const MOST_FILES: u64 = 256;
 
-/// Numbers in all files that a case reads.
-pub(super) const MOST_NUMBERS: usize = 1 << 20;
+/// The memory of all numbers in the files that a case reads, bytes.
+pub(super) const MOST_OF_NUMBERS: usize = 256 << 20;
 
 /// The memory of a number of a file, as a count and as a figure, without its two keys, bytes.
-pub(super) const OF_NUMBER: usize = 256;
+const OF_NUMBER: usize = 256;
 
-/// A run's folder, of which only so much is read as the budget allows.
+/// The number of times that reading a run reads the bytes of a file, at most: each file fits into the guest's mailbox
+/// with all others.
+const READINGS: u64 = 3;
+
+/// A run's folder. No more of it is read than what a guest can send.
 pub(super) struct Files<'a> {
     /// The run's folder as users know it.
     pub(super) folder: &'a Path,
     /// The path by which its files are opened.
     pub(super) place: &'a Path,
-    /// The limit of memory.
-    pub(super) budget: &'a Budget,
+    /// The number of bytes that may still be read of files that are held.
+    left: Cell<u64>,
+}
+
+impl<'a> Files<'a> {
+    /// The files of the run that users know by `folder`, opened in `place`.
+    pub(super) fn of(folder: &'a Path, place: &'a Path) -> Self {
+        Self { folder, place, left: Cell::new(READINGS * MAILBOX_BYTES) }
+    }
 }
 
 impl Files<'_> {
@@ -52,27 +62,19 @@ impl Files<'_> {
         }
     }
 
-    pub(super) fn spent(&self, spent: Spent) -> StoreError {
-        StoreError::Spent { path: self.folder.to_owned(), spent }
-    }
-
     /// The events, as far as there is memory for them.
     pub(super) fn decoded(&self, recording: &Recording) -> Result<Decoded, StoreError> {
-        let (room, left) = (room_for_events(dyntick_system::memory()), self.budget.events());
-        let path = || self.folder.to_owned();
-        let decoded = recording.decode(room.min(left)).map_err(|error| match error {
-            DecodeError::TooMany { events, .. } if left < room => self.spent(Spent::Events { events, left }),
-            DecodeError::TooMany { events, most } => StoreError::TooManyEvents { path: path(), events, most },
-            source => StoreError::Decode { path: path(), source },
-        })?;
-        self.budget.take_events(decoded.events.len() as u64).map_err(|spent| self.spent(spent))?;
-        Ok(decoded)
+        let path = self.folder.to_owned();
+        recording.decode(room_for_events(dyntick_system::memory())).map_err(|error| match error {
+            DecodeError::TooMany { events, most } => StoreError::TooManyEvents { path, events, most },
+            source => StoreError::Decode { path, source },
+        })
     }
 
     /// A file of which something is kept.
     pub(super) fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        let bytes = self.whole(name, MAILBOX_BYTES)?;
-        self.budget.take_bytes(bytes.len() as u64).map_err(|spent| self.spent(spent))?;
+        let bytes = self.whole(name, MAILBOX_BYTES.min(self.left.get()))?;
+        self.left.set(self.left.get() - bytes.len() as u64);
         Ok(bytes)
     }
 
@@ -99,7 +101,6 @@ impl Files<'_> {
         /// Each byte of it takes up to a hundred of memory.
         const LARGEST: u64 = 1 << 20;
         let bytes = self.whole(name, LARGEST)?;
-        self.budget.take_bytes(bytes.len() as u64).map_err(|spent| self.spent(spent))?;
         let text = String::from_utf8_lossy(&bytes);
         toml::from_str(&text).map_err(|error: toml::de::Error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -144,19 +145,20 @@ impl Files<'_> {
 
     /// The increase over the window of the numbers in the files that the case reads.
     pub(super) fn read_by(&self, case: &Case) -> Result<Vec<FileCount>, StoreError> {
-        let mut counts = Vec::new();
+        let (mut counts, mut held) = (Vec::new(), 0);
         for path in case.read.iter().filter(|path| !records::is_file(path)) {
             let at = |moment| self.text(&format!("{RAW}/{}", piece_of_file(path, moment)));
             let (before, after) = (at(Moment::Before)?, at(Moment::After)?);
             let grown = Counters::parse(&after).since(&Counters::parse(&before));
-            if counts.len() + grown.len() > MOST_NUMBERS {
-                let why = format!("the files of case.read have more than {MOST_NUMBERS} numbers");
+            let of_number = |(name, _, _): &(String, Option<u32>, i64)| {
+                OF_NUMBER + 2 * figures::file_key(path, name).len()
+            };
+            held += grown.iter().map(of_number).sum::<usize>();
+            if held > MOST_OF_NUMBERS {
+                let why =
+                    format!("the numbers in the files of case.read take more than {MOST_OF_NUMBERS} bytes");
                 return Err(self.damaged(RAW, why));
             }
-            let held = |(name, _, _): &(String, Option<u32>, i64)| {
-                (OF_NUMBER + 2 * figures::file_key(path, name).len()) as u64
-            };
-            self.take_held(grown.iter().map(held).sum())?;
             let of_file = |(name, cpu, grown): (String, Option<u32>, i64)| FileCount {
                 key: figures::file_key(path, &name),
                 cpu,
@@ -167,26 +169,10 @@ impl Files<'_> {
         Ok(counts)
     }
 
-    /// The case's profile, if there is memory for it.
+    /// The case's profile.
     pub(super) fn profile(&self, plan: &Plan) -> Result<Option<RunProfile>, StoreError> {
-        if !plan.case.profile {
-            return Ok(None);
-        }
-        let left = self.budget.held();
-        let most = usize::try_from(left).unwrap_or(usize::MAX);
-        let profile = profiles::load_within(self.place, &plan.case, most).map_err(|error| match error {
-            ProfileError::Stream { source: stream::Error::TooMuch, .. } if most < MOST_HELD => {
-                self.spent(Spent::Held { bytes: left.saturating_add(1), left })
-            }
-            error => self.damaged(RAW, error),
-        })?;
-        self.take_held(profile.held())?;
-        Ok(Some(profile))
-    }
-
-    /// Memory of what is kept of a file's contents.
-    pub(super) fn take_held(&self, bytes: u64) -> Result<(), StoreError> {
-        self.budget.take_held(bytes).map_err(|spent| self.spent(spent))
+        let load = || profiles::load(self.place, &plan.case).map_err(|error| self.damaged(RAW, error));
+        plan.case.profile.then(load).transpose()
     }
 
     /// The time that the host took from the guest's CPUs.

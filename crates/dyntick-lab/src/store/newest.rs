@@ -2,11 +2,9 @@
 //! The newest runs of the cases of a study.
 
 use super::files::Files;
-use super::{Distinct, OBSERVATIONS, Run, StoreError, load_within, plans};
-use crate::budget::{Budget, Spent};
+use super::{Held, OBSERVATIONS, Run, StoreError, load_judged, plans};
 use crate::seal::Sealer;
 use dyntick_study::Case;
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -26,21 +24,14 @@ pub struct Kept {
 /// There may be older ones, of an earlier dyntick or kernel. Without a sealer no run counts as made here. All of them
 /// are held at once, within one limit of memory.
 pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Kept> {
-    let budget = Budget::of_many();
-    let distinct = RefCell::new(Distinct::default());
-    read_chosen(&chosen(runs, cases), cases, &|folder| {
-        distinct.borrow_mut().add(folder)?;
-        load_within(folder, sealer, &budget)
-    })
+    read_chosen(&chosen(runs, cases), cases, Held::on_this_machine(), &|folder| load_judged(folder, sealer))
 }
 
 /// The wall time of the newest run of each of these cases, all stages of its guest together, by the position of the
 /// case. It is not covered by the seal.
 pub fn timings(runs: &Path, cases: &[Case]) -> BTreeMap<usize, Duration> {
-    // Less than a kibibyte each.
-    let budget = Budget::of_many();
     let took = |folder: &Path| {
-        let timing = Files { folder, place: folder, budget: &budget }.timing().ok()?;
+        let timing = Files::of(folder, folder).timing().ok()?;
         Duration::try_from_secs_f64(timing.values().sum()).ok().filter(|took| *took < LONGEST)
     };
     let mut newest: BTreeMap<usize, (SystemTime, Duration)> = BTreeMap::new();
@@ -78,42 +69,21 @@ pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     found
 }
 
-/// The number of runs that may be too large, or damaged, before no other is tried: each takes as long as to read a good
-/// one.
-const MOST_REFUSED: usize = 8;
-const MOST_DAMAGED: usize = 64;
-
 pub(super) fn read_chosen(
     chosen: &Chosen,
     cases: &[Case],
+    mut held: Held,
     load: &dyn Fn(&Path) -> Result<Run, StoreError>,
 ) -> Vec<Kept> {
     let mut kept = Vec::new();
-    let (refused, damaged) = (Cell::new(0), Cell::new(0));
-    let load = |folder: &Path| {
-        load(folder).inspect_err(|error| {
-            let count = if matches!(error, StoreError::Spent { .. }) { &refused } else { &damaged };
-            count.set(count.get() + 1);
-        })
-    };
     for (&(case, repetition), folders) in chosen {
         let is_it = |run: &Run| run.plan.is_of(&cases[case]) && run.plan.repetition == repetition;
-        let run = if refused.get() < MOST_REFUSED && damaged.get() < MOST_DAMAGED {
-            newest_of(folders, &is_it, &load)
-        } else {
-            folders.values().next_back().map(|folder| {
-                let spent = Spent::Before { failed: refused.get() + damaged.get() };
-                Err(StoreError::Spent { path: folder.clone(), spent })
-            })
-        };
+        // An older one in place of one that does not fit would be reported as the newest.
+        let run = newest_of(folders, &is_it, load).map(|run| run.and_then(|run| held.hold(run)));
         kept.extend(run.map(|run| Kept { case, repetition, run }));
     }
     kept
 }
-
-/// The number of runs of one case that are tried if the newest are damaged: each may take as long to read as a complete
-/// one.
-const MOST_TRIED: usize = 8;
 
 /// The newest complete run of these, or the reason for which the newest of all is not.
 fn newest_of(
@@ -123,13 +93,11 @@ fn newest_of(
 ) -> Option<Result<Run, StoreError>> {
     let mut why = None;
     // A damaged run does not hide an older complete one.
-    for folder in folders.values().rev().take(MOST_TRIED) {
+    for folder in folders.values().rev() {
         match load(folder) {
             // What stood at the path when it was chosen need not be what was read.
             Ok(run) if is_it(&run) => return Some(Ok(run)),
             Ok(_) => {}
-            // An older one in its place would be reported as the newest.
-            Err(error @ StoreError::Spent { .. }) => return Some(Err(error)),
             Err(error) => why = why.or(Some(error)),
         }
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Runs in folders of untrusted origin.
 
-use super::files::MOST_NUMBERS;
+use super::files::MOST_OF_NUMBERS;
 use super::newest::{chosen, read_chosen};
 use super::*;
-use crate::names::{RAW, RUN, TIMING};
+use crate::names::{ANALYSIS, RAW, RUN, TIMING};
 use crate::perturb;
 use crate::qemu::{Accelerator, Host};
 use dyntick_guest::{Moment, piece_of_file};
+use dyntick_kernels::cache::Cache;
 use dyntick_profile::stream;
 use dyntick_study::Case;
 use std::os::unix::fs::symlink;
@@ -90,7 +91,7 @@ fn runs() -> (tempfile::TempDir, Vec<Case>) {
 
 fn message(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
     let of = |kept: &Kept| match &kept.run {
-        Ok(run) => Ok(run.explanation.interruptions.len()),
+        Ok(run) => Ok(run.analysis.timer_interrupts.values().map(Vec::len).sum()),
         Err(error) => Err(error.to_string()),
     };
     kept.iter().map(|kept| (kept.repetition, of(kept))).collect()
@@ -119,7 +120,7 @@ fn a_run_is_judged_by_what_was_read() {
         let aside = elsewhere.path().join("aside");
         std::fs::rename(&place, &aside).unwrap();
         symlink(&other, &place).unwrap();
-        let kept = read_chosen(&found, &cases, &load);
+        let kept = read_chosen(&found, &cases, Held::on_this_machine(), &load);
         assert_eq!(message(&kept), [(1, Ok(50)), (2, Ok(50))], "{number}");
         std::fs::remove_file(&place).unwrap();
         std::fs::rename(&aside, &place).unwrap();
@@ -128,49 +129,21 @@ fn a_run_is_judged_by_what_was_read() {
 }
 
 #[test]
-fn runs_that_are_held_at_once_have_one_budget() {
+fn runs_that_are_held_at_once_have_one_limit() {
     let (folder, cases) = runs();
     let found = chosen(folder.path(), &cases);
-    let within = |budget: &Budget| {
-        message(&read_chosen(&found, &cases, &|folder| load_within(folder, None, budget)))
-            .into_iter()
-            .map(|(_, run)| run)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(within(&Budget::new(300, 1 << 20, 1 << 20)), [Ok(50), Ok(50), Ok(50)]);
-    let events = within(&Budget::new(299, 1 << 20, 1 << 20));
-    assert_eq!(events[..2], [Ok(50), Ok(50)]);
-    let why = events[2].as_ref().unwrap_err();
-    assert!(
-        why.contains("c.2: with the runs before it")
-            && why.contains("has 100 events, and the memory left holds 99"),
-        "{why}"
-    );
-    let bytes = within(&Budget::new(300, 2500, 1 << 20));
-    assert_eq!(bytes[0], Ok(50));
-    let why = bytes[2].as_ref().unwrap_err();
-    assert!(why.contains("; run or report fewer cases"), "{why}");
-}
-
-/// Each run of `lab run` was read alone.
-#[test]
-fn runs_that_were_read_alone_are_held_within_one_budget() {
-    let (folder, cases) = runs();
-    let budget = Budget::new(150, 1 << 20, 1 << 20);
-    let held: Vec<Result<u64, String>> = chosen(folder.path(), &cases)
-        .values()
-        .flat_map(|folders| folders.values())
-        .map(|folder| load(folder).unwrap().within(&budget))
-        .map(|run| run.map(|run| run.timing.len() as u64).map_err(|error| error.to_string()))
-        .collect();
-    assert!(held[0].is_ok(), "{held:?}");
-    let why = held[1].as_ref().unwrap_err();
-    assert!(why.contains("has 100 events, and the memory left holds 50"), "{why}");
+    let bytes = load(&folder.path().join("c.0")).unwrap().bytes;
+    let within = |bytes| message(&read_chosen(&found, &cases, Held::within(bytes), &load));
+    assert!(within(3 * bytes).iter().all(|(_, run)| *run == Ok(50)));
+    let kept = within(3 * bytes - 1);
+    assert_eq!((&kept[0].1, &kept[1].1), (&Ok(50), &Ok(50)));
+    let why = kept[2].1.as_ref().unwrap_err();
+    assert!(why.contains("c.2: with the runs before it") && why.contains("; run or report fewer"), "{why}");
 }
 
 /// A number of two letters takes hundreds of bytes once it is a figure.
 #[test]
-fn numbers_of_files_and_profiles_have_one_budget() {
+fn numbers_of_files_have_a_limit() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("c.0");
     run(&place, 0, |text| text.replace("tools = []", "tools = []\nread = [\"/proc/a\", \"/proc/b\"]"));
@@ -181,21 +154,16 @@ fn numbers_of_files_and_profiles_have_one_budget() {
                 std::fs::write(place.join(RAW).join(piece_of_file(path, moment)), text).unwrap();
             }
         }
+        load(&place)
     };
-    let within = |held| load_within(&place, None, &Budget::new(300, 64 << 20, held));
-    numbers(100);
-    assert_eq!(within(1 << 20).unwrap().observations.iter().filter(|row| row.key.contains("n99")).count(), 2);
-    let why = within(40_000).unwrap_err().to_string();
-    assert!(why.contains("the numbers in its files take") && why.contains("are left"), "{why}");
-    numbers(MOST_NUMBERS / 2 + 1);
-    let why = within(u64::MAX).unwrap_err().to_string();
-    assert!(why.contains("case.read have more than 1048576 numbers"), "{why}");
+    let read = numbers(100).unwrap();
+    assert_eq!(read.analysis.observations.iter().filter(|row| row.key.contains("n99")).count(), 2);
+    let why = numbers(MOST_OF_NUMBERS / 512).unwrap_err().to_string();
+    assert!(why.contains("case.read take more than 268435456 bytes"), "{why}");
 }
 
 #[test]
-fn a_profile_counts_in_the_budget() {
-    // Of the interrupts and their sums some thirteen thousand.
-    const HELD: u64 = 35_000;
+fn a_profile_without_its_end_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("c.0");
     run(&place, 0, |text| text.replace("tools = []", "tools = []\nprofile = true"));
@@ -203,41 +171,17 @@ fn a_profile_counts_in_the_budget() {
     let mut writer = stream::Writer::default();
     writer.on(0);
     for _ in 0..1000 {
-        writer.block(0, 0x40_0000, 1);
-        writer.block(0, 0xffff_ffff_8100_0000, 1);
+        writer.block(1, 0x40_0000, 1);
+        writer.block(1, 0xffff_ffff_8100_0000, 1);
     }
     writer.off(0);
     std::fs::write(place.join("profile.bin"), writer.take()).unwrap();
-    let budget = Budget::new(300, 1 << 20, HELD);
-    let load = || load_within(&place, None, &budget);
-    assert!(load().unwrap().profile.is_some());
+    let spans = load(&place).unwrap().analysis.spans.unwrap();
+    assert!(spans.kinds.values().any(|sums| sums.count > 900), "{spans:?}");
     let grown = std::fs::File::options().append(true).open(place.join("profile.bin")).unwrap();
-    let whole = grown.metadata().unwrap().len();
     grown.set_len(100 << 20).unwrap();
-    let why = load_within(&place, None, &Budget::of_one()).unwrap_err().to_string();
+    let why = load(&place).unwrap_err().to_string();
     assert!(why.contains("a hole"), "a zero is a block of it: {why}");
-    grown.set_len(whole).unwrap();
-    let left = budget.held();
-    assert!((1..HELD - 8 * 999).contains(&left), "999 spans of eight bytes: {left}");
-    let second = std::iter::repeat_with(load).find_map(Result::err).unwrap();
-    assert!(matches!(second, StoreError::Spent { spent: Spent::Held { .. }, .. }), "{second}");
-    let alone = Budget::new(300, 1 << 20, 2000);
-    let error = load_within(&place, None, &alone).unwrap_err();
-    assert!(matches!(error, StoreError::Spent { .. }), "{error}");
-    assert_eq!(alone.held(), 2000, "what fails has taken nothing");
-}
-
-/// The output of a program that exceeds the limit is not a missing file.
-#[test]
-fn outputs_count_in_the_budget_of_one_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("c.0");
-    run(&place, 0, |text| format!("{text}[case.script]\ncpus = \"1\"\nrun = [\"true\"]\nin_window = true\n"));
-    let within = |bytes| load_within(&place, None, &Budget::new(300, bytes, 1 << 20));
-    assert!(within(8 << 10).is_ok());
-    std::fs::write(place.join("raw/script.out"), "x".repeat(16 << 10)).unwrap();
-    let error = within(8 << 10).unwrap_err();
-    assert!(matches!(error, StoreError::Spent { spent: Spent::Bytes { .. }, .. }), "{error}");
 }
 
 /// An older run in place of one for which there is no memory would be reported as the newest.
@@ -250,70 +194,102 @@ fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_larg
     later.set_modified(SystemTime::now() + Duration::from_secs(10)).unwrap();
     std::fs::write(again.join("raw/trace.cpu1"), [page(100), page(100)].concat()).unwrap();
     let found = chosen(folder.path(), &cases);
-    let budget = Budget::new(300, 1 << 20, 1 << 20);
-    let first = read_chosen(&found, &cases, &|folder| load_within(folder, None, &budget)).remove(0);
-    assert!(matches!(first.run, Err(StoreError::Spent { .. })), "{:?}", first.run);
+    let bytes = load(&folder.path().join("c.0")).unwrap().bytes;
+    let first = read_chosen(&found, &cases, Held::within(bytes), &load).remove(0);
+    assert!(matches!(first.run, Err(StoreError::Full { .. })), "{:?}", first.run);
     std::fs::write(again.join("raw/comms.json"), "[").unwrap();
     assert_eq!(message(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
 }
 
-/// Links to one run, or to a large file of it, are a small archive; each would be read as the first.
-#[test]
-fn a_run_with_a_file_of_another_is_not_read() {
-    let (folder, cases) = runs();
-    let large = format!(" CPU0 CPU1\n{}", "0: 1 1 x\n".repeat(10_000));
-    std::fs::write(folder.path().join("c.0/raw/interrupts.after"), large).unwrap();
-    let linked = folder.path().join("c.2/raw/interrupts.after");
-    std::fs::remove_file(&linked).unwrap();
-    std::fs::hard_link(folder.path().join("c.0/raw/interrupts.after"), linked).unwrap();
-    let kept = newest(folder.path(), &cases, None);
-    assert!(kept[..2].iter().all(|kept| !matches!(kept.run, Err(StoreError::Shared { .. }))));
-    assert!(matches!(kept[2].run, Err(StoreError::Shared { .. })), "{:?}", kept[2].run);
+/// A run of this user with its analysis, and the number of timer interrupts that readers see.
+struct Sealed {
+    place: PathBuf,
+    sealer: Sealer,
+    _folder: tempfile::TempDir,
 }
 
-/// Each run that is damaged at its end takes as long to read as a complete one.
-#[test]
-fn of_damaged_runs_only_some_are_tried() {
-    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
-    let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
-    let folders = (0..20).map(|second| (at(second), PathBuf::from(format!("c.{second}")))).collect();
-    let found = newest::Chosen::from([((0, 0), folders)]);
-    let read = std::cell::Cell::new(0);
-    let kept = read_chosen(&found, &[asked.case], &|folder| {
-        read.set(read.get() + 1);
-        Err(StoreError::Damaged { path: folder.to_owned(), reason: "cut".to_owned() })
-    });
-    assert_eq!((kept.len(), read.get()), (1, 8));
-    let why = kept[0].run.as_ref().unwrap_err().to_string();
-    assert!(why.contains("c.19"), "of the newest: {why}");
-    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
-    let cases = [Case { repeat: 100, ..asked.case }];
-    let one =
-        |repetition: u32| BTreeMap::from([(at(repetition.into()), PathBuf::from(format!("c.{repetition}")))]);
-    let found: newest::Chosen = (0..100).map(|repetition| ((0, repetition), one(repetition))).collect();
-    read.set(0);
-    let kept = read_chosen(&found, &cases, &|folder| {
-        read.set(read.get() + 1);
-        Err(StoreError::Damaged { path: folder.to_owned(), reason: "cut".to_owned() })
-    });
-    assert_eq!((kept.len(), read.get()), (100, 64));
+impl Sealed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, cache) = (folder.path().join("c.0"), folder.path().join("cache"));
+        run(&place, 0, unchanged);
+        let sealer = Sealer::of(&Cache::at(cache)).unwrap();
+        sealer.seal(&place).unwrap();
+        Self { place, sealer, _folder: folder }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.place.join(ANALYSIS)
+    }
+
+    fn load(&self) -> Run {
+        load_judged(&self.place, Some(&self.sealer)).unwrap()
+    }
+
+    /// Stores an analysis without interrupts, sealed in this way.
+    fn forge(&self, seal: impl Fn(&[u8]) -> String) {
+        let mut analysis = self.load().analysis;
+        analysis.timer_interrupts.clear();
+        let json = stored::text(&analysis);
+        std::fs::write(self.file(), [seal(&json).as_bytes(), b"\n", &json].concat()).unwrap();
+    }
+
+    fn interrupts(&self) -> usize {
+        self.load().analysis.timer_interrupts.values().map(Vec::len).sum()
+    }
 }
 
-/// Each refusal takes as long as reading the run, and a study may have ten thousand.
 #[test]
-fn after_some_refusals_no_other_run_is_read() {
-    let asked: Plan = toml::from_str(&format!("repetition = 0{ASKED}")).unwrap();
-    let cases = [Case { repeat: 20, ..asked.case }];
-    let one = |repetition| BTreeMap::from([(SystemTime::now(), PathBuf::from(format!("c.{repetition}")))]);
-    let found: newest::Chosen = (0..20).map(|repetition| ((0, repetition), one(repetition))).collect();
-    let read = std::cell::Cell::new(0);
-    let kept = read_chosen(&found, &cases, &|folder| {
-        read.set(read.get() + 1);
-        Err(StoreError::Spent { path: folder.to_owned(), spent: Spent::Events { events: 2, left: 1 } })
-    });
-    assert_eq!((kept.len(), read.get()), (20, 8));
-    let last = kept[19].run.as_ref().unwrap_err().to_string();
-    assert!(last.contains("c.19") && last.contains("8 runs before it are damaged"), "{last}");
+fn analysis_is_stored_and_read_again() {
+    let run = Sealed::new();
+    let made = run.load();
+    let stored = std::fs::read(run.file()).unwrap();
+    let read = run.load();
+    assert!(made.made_here && read.made_here);
+    // Steps of causes are read as their words.
+    assert!(read.bytes == made.bytes && stored::text(&read.analysis) == stored::text(&made.analysis));
+    assert_eq!(std::fs::read(run.file()).unwrap(), stored, "the same run has the same analysis");
+    let beside = std::fs::read_dir(run.place.parent().unwrap()).unwrap().count();
+    assert_eq!(beside, 2, "the run and the cache");
+    // What the guest sent is not read for it.
+    run.forge(|json| run.sealer.seal_analysis(&run.place, json).unwrap());
+    assert_eq!(run.interrupts(), 0);
+}
+
+/// A seal of a text.
+type Seal<'a> = &'a dyn Fn(&[u8]) -> String;
+
+#[test]
+fn analysis_with_another_seal_is_made_again() {
+    let run = Sealed::new();
+    let other = Sealed::new();
+    std::fs::write(other.place.join(TIMING), b"{\"boot\": 1.0}").unwrap();
+    let seals: [Seal<'_>; 4] = [
+        &|_| "0".repeat(64),
+        &|_| String::new(),
+        &|_| std::fs::read_to_string(run.place.join("seal")).unwrap(),
+        // Of another user, who has the same run.
+        &|json| other.sealer.seal_analysis(&run.place, json).unwrap(),
+    ];
+    for seal in seals {
+        run.forge(seal);
+        assert_eq!(run.interrupts(), 50);
+        assert_eq!(run.interrupts(), 50, "and it is stored");
+    }
+    std::fs::write(run.file(), "no line").unwrap();
+    assert_eq!(run.interrupts(), 50);
+}
+
+#[test]
+fn runs_of_others_are_analysed_from_their_files() {
+    let run = Sealed::new();
+    let none = load(&run.place).unwrap();
+    assert!(!none.made_here && !run.file().exists());
+    run.forge(|json| run.sealer.seal_analysis(&run.place, json).unwrap());
+    std::fs::write(run.place.join("raw/comms.json"), "{ }").unwrap();
+    let changed = run.load();
+    assert!(!changed.made_here, "and its seal does not hold");
+    assert_eq!(changed.analysis.timer_interrupts.values().map(Vec::len).sum::<usize>(), 50);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn the_kernels_accounts_are_dynticks() {
 
     let runs = std::fs::read_dir(out.join("runs")).unwrap().next().unwrap().unwrap().path();
     let run = dyntick_lab::store::load(&runs).unwrap();
-    let idle = run.idle.expect("has idle states");
+    let idle = run.analysis.idle.expect("has idle states");
     counts_agree(&idle);
     times_agree(&idle);
     let all = idle.comparisons.iter().filter(|one| one.counter != "time").all(|one| one.agrees());
@@ -129,10 +129,11 @@ fn a_choice_is_judged_within_the_latency_limit_in_force() {
         let run = dyntick_lab::store::load(folder).unwrap();
         // POLL, and C1E of 2 µs: C6 takes 290 µs to leave.
         let deepest = if run.plan.case.name == "held" { 0 } else { 2 };
-        let idle = run.idle.expect("has idle states");
-        let right: Vec<usize> = idle.choices(&run.plan.case.measured_cpus).map(|(_, right)| right).collect();
-        assert!(right.len() > 50 && right.contains(&deepest), "{right:?}");
-        assert!(right.iter().all(|right| *right <= deepest), "{right:?}");
+        let idle = run.analysis.idle.expect("has idle states");
+        let right = |place: usize| idle.choices.iter().map(|chosen| chosen.right[place]).sum::<u64>();
+        let right: Vec<u64> = (0..idle.states.0.len()).map(right).collect();
+        assert!(right.iter().sum::<u64>() > 50 && right[deepest] > 0, "{right:?}");
+        assert!(right[deepest + 1..].iter().all(|count| *count == 0), "{right:?}");
     }
     let mail = printed(&["report", "--format", "mail", "--brief"]);
     is_for_a_list(&mail);

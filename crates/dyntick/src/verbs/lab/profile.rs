@@ -85,7 +85,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 fn runs(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for named in named {
-        runs.extend(which_runs::folders(named, |run| run.profile.is_some())?);
+        runs.extend(which_runs::folders(named, |run| run.plan.case.profile)?);
     }
     if runs.len() > 2 {
         let all: Vec<String> = runs.iter().map(|run| format!("\n  {}", run.display())).collect();

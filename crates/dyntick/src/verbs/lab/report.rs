@@ -200,12 +200,12 @@ fn of_others(runs: &[&Run]) -> Option<String> {
 }
 
 fn window_ns(run: &Run) -> u64 {
-    run.outcome.window_ns.1 - run.outcome.window_ns.0
+    run.analysis.outcome.window_ns.1 - run.analysis.outcome.window_ns.0
 }
 
 /// The summaries of the measured CPUs.
 fn measured(run: &Run) -> impl Iterator<Item = &Summary> {
-    run.explanation.per_cpu.iter().filter(|summary| run.plan.case.measured_cpus.contains(summary.cpu))
+    run.analysis.cpus.iter().filter(|summary| run.plan.case.measured_cpus.contains(summary.cpu))
 }
 
 /// A run that failed; one that was not run has not.

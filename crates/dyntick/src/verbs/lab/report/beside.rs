@@ -102,7 +102,7 @@ fn ratio(ratio: Option<f64>) -> Cell {
 
 /// cyclictest's figures as they are published: from the least to the most of all threads.
 fn of_threads(run: &Run, figure: &str) -> Option<String> {
-    let latency = run.latency.as_ref()?;
+    let latency = run.analysis.latency.as_ref()?;
     match figure {
         "latency_min_ns" => Some(super::latency::range(latency, |thread| thread.min)),
         "latency_avg_ns" => Some(super::latency::range(latency, |thread| thread.average)),

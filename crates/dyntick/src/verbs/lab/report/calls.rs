@@ -2,9 +2,8 @@
 //! The calls of the functions that a case names, as a histogram by powers of two for each CPU.
 
 use super::titles::Titled;
-use dyntick_profile::Kind;
+use dyntick_lab::profiles::Calls;
 use dyntick_report::{Block, Cell, Column, Table, row};
-use dyntick_stats::Histogram;
 use std::collections::BTreeSet;
 
 /// A table for each function; nothing where no case names one.
@@ -21,25 +20,22 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
 }
 
 fn table(name: &str, runs: &[Titled<'_>]) -> Option<Table> {
-    let kinds: Vec<(String, u64, &Kind)> = runs.iter().flat_map(|run| calls(name, run)).collect();
+    let all: Vec<(&str, &Calls)> = runs.iter().flat_map(|run| calls(name, run)).collect();
     let octaves: BTreeSet<u64> =
-        kinds.iter().flat_map(|(.., kind)| of(kind).into_iter().map(|(from, _)| from)).collect();
+        all.iter().flat_map(|(_, calls)| calls.octaves.iter().map(|(from, _)| from)).collect();
     let range = |from: u64| match from {
         1 => "0-1".to_owned(),
         _ => format!("{from}-{}", 2 * from - 1),
     };
-    let row = |(title, cpu, kind): &(String, u64, &Kind)| -> Option<Vec<Cell>> {
-        let summary = kind.summary()?;
-        let shares = of(kind);
+    let row = |(title, calls): &(&str, &Calls)| -> Vec<Cell> {
         let share = |from: &u64| {
-            let found = shares.iter().find(|(octave, _)| octave == from);
-            Cell::known(found.map(|(_, calls)| Cell::Share(*calls as f64 / summary.count as f64)))
+            let found = calls.octaves.iter().find(|(octave, _)| octave == from);
+            Cell::known(found.map(|(_, count)| Cell::Share(count as f64 / calls.count as f64)))
         };
-        let first =
-            row![title.clone(), cpu.to_string(), Cell::Count(summary.count), Cell::Fixed(summary.mean, 1)];
-        Some(first.into_iter().chain(octaves.iter().map(share)).collect())
+        let first = row![*title, calls.cpu.to_string(), Cell::Count(calls.count), Cell::Fixed(calls.mean, 1)];
+        first.into_iter().chain(octaves.iter().map(share)).collect()
     };
-    let rows: Vec<Vec<Cell>> = kinds.iter().filter_map(row).collect();
+    let rows: Vec<Vec<Cell>> = all.iter().filter(|(_, calls)| calls.count > 0).map(row).collect();
     let first = [
         Column::text("case"),
         Column::figure("CPU", ""),
@@ -55,16 +51,8 @@ fn table(name: &str, runs: &[Titled<'_>]) -> Option<Table> {
 }
 
 /// The calls on each CPU of a run.
-fn calls<'r>(name: &str, run: &Titled<'r>) -> Vec<(String, u64, &'r Kind)> {
-    let Some(phase) = run.run().profile.as_ref().and_then(|profile| profile.last_phase()) else {
-        return Vec::new();
-    };
-    let kind = format!("{name}()");
-    let named = phase.profile.calls.iter().filter(|(key, _)| key.kind == kind);
-    named.map(|(key, kind)| (run.title().to_owned(), key.cpu, kind)).collect()
-}
-
-/// The number of calls by their instructions, in powers of two.
-fn of(kind: &Kind) -> Vec<(u64, u64)> {
-    kind.spans.iter().map(|span| (*span, 1)).collect::<Histogram>().octaves().iter().collect()
+fn calls<'r>(name: &str, run: &'r Titled<'_>) -> impl Iterator<Item = (&'r str, &'r Calls)> {
+    let function = format!("{name}()");
+    let all = run.analysis.spans.iter().flat_map(|spans| &spans.calls);
+    all.filter(move |calls| calls.function == function).map(|calls| (run.title(), calls))
 }

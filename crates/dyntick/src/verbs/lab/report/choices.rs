@@ -3,12 +3,10 @@
 
 use super::idling::{Idling, quantile};
 use crate::few::few;
-use dyntick_idle::Tick;
 use dyntick_lab::idle::RunIdle;
 use dyntick_lab::limits::{InForce, Limits};
 use dyntick_model::CpuList;
 use dyntick_report::{Cell, Column, Table, row};
-use dyntick_stats::Histogram;
 
 /// The number of runs with the same limit that are named.
 const MOST_NAMED: usize = 6;
@@ -41,24 +39,22 @@ pub fn table(runs: &[Idling<'_>]) -> Table {
 fn rows_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<Cell>> {
     let idle = run.idle();
     let mut rows = Vec::new();
-    for (place, state) in idle.states.0.iter().enumerate() {
-        let chosen = || idle.choices(run.measured()).filter(|(sleep, _)| sleep.state == place);
-        let count = chosen().count();
+    for (state, chosen) in idle.states.0.iter().zip(&idle.choices) {
+        let count = chosen.count();
         if count == 0 {
             continue;
         }
         let right = |name: &String| {
-            let ideal = chosen().filter(|(_, ideal)| idle.states.0[*ideal].name == *name).count();
-            Cell::Count(ideal as u64)
+            let counts = idle.states.0.iter().zip(&chosen.right);
+            Cell::Count(counts.filter(|(state, _)| state.name == *name).map(|(_, count)| count).sum())
         };
-        let stopped = chosen().filter(|(sleep, _)| sleep.tick == Tick::Stopped).count();
-        let ahead = |timer: u64, entry: u64| (timer.saturating_sub(entry), 1);
-        let timers: Histogram =
-            chosen().filter_map(|(sleep, _)| Some(ahead(sleep.next_timer_ns?, sleep.entry_ns))).collect();
         let title = if rows.is_empty() { run.title() } else { String::new() };
         let mut row = row![title, state.name.clone()];
         row.extend(names.iter().map(right));
-        row.extend([Cell::Share(stopped as f64 / count as f64), quantile(&timers, 0.5)]);
+        row.extend([
+            Cell::Share(chosen.tick_stopped as f64 / count as f64),
+            quantile(&chosen.next_timer_ns, 0.5),
+        ]);
         rows.push(row);
     }
     rows

@@ -6,6 +6,7 @@ use super::choices;
 use super::idling::{Idling, quantile, with_states};
 use super::titles::Titled;
 use dyntick_idle::{Account, Modelled};
+use dyntick_lab::idle::Predictions;
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::Histogram;
 use dyntick_study::machine::exits;
@@ -136,26 +137,23 @@ fn predictions(runs: &[Idling<'_>]) -> Option<Table> {
 }
 
 fn predictions_of(run: &Idling<'_>) -> Vec<Vec<Cell>> {
-    let (idle, measured) = (run.idle(), run.measured());
+    let idle = run.idle();
     let mut rows = Vec::new();
-    for (place, state) in idle.states.0.iter().enumerate() {
-        let of_state = || idle.choices(measured).map(|(sleep, _)| sleep).filter(|sleep| sleep.state == place);
-        let chosen =
-            || of_state().filter_map(|sleep| sleep.prediction.filter(|p| p.tick_stopped).map(|p| (sleep, p)));
-        let count = chosen().count();
-        if count == 0 {
+    for (place, (state, choices)) in idle.states.0.iter().zip(&idle.choices).enumerate() {
+        let predicted = &choices.predicted;
+        if predicted.predicted_ns.is_empty() {
             continue;
         }
-        let median = |values: Histogram| quantile(&values, 0.5);
-        let longest = measured.iter().map(|cpu| idle.longest_ns(cpu, &state.name)).max().unwrap_or(0);
+        let of_cpu = |cpu| idle.longest_ns.get(&cpu)?.get(place).copied();
+        let longest = run.measured().iter().filter_map(of_cpu).max().unwrap_or(0);
         rows.push(row![
             if rows.is_empty() { run.title() } else { String::new() },
             state.name.clone(),
-            Cell::Count(count as u64),
-            median(chosen().map(|(_, p)| (p.predicted_ns, 1)).collect()),
-            next_timer(chosen().map(|(_, p)| p.next_timer_ns).collect()),
-            next_timer(chosen().map(|(_, p)| p.used_timer_ns()).collect()),
-            median(chosen().map(|(sleep, _)| (sleep.idle_ns(state), 1)).collect()),
+            Cell::Count(predicted.predicted_ns.total()),
+            quantile(&predicted.predicted_ns, 0.5),
+            next_timer(&predicted.next_timer_ns),
+            next_timer(&predicted.used_ns),
+            quantile(&predicted.idle_ns, 0.5),
             Cell::Duration(longest as f64),
         ]);
     }
@@ -163,9 +161,8 @@ fn predictions_of(run: &Idling<'_>) -> Vec<Vec<Cell>> {
 }
 
 /// The median, where no timer counts as the farthest.
-fn next_timer(mut timers: Vec<Option<u64>>) -> Cell {
-    timers.sort_by_key(|timer| timer.unwrap_or(u64::MAX));
-    let median = timers.get(timers.len().saturating_sub(1) / 2).copied().flatten();
+fn next_timer(timers: &Histogram) -> Cell {
+    let median = timers.quantile(0.5).filter(|ns| *ns != Predictions::NO_TIMER);
     median.map_or("none".into(), |ns| Cell::Duration(ns as f64))
 }
 

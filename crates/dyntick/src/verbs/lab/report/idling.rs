@@ -15,7 +15,7 @@ pub struct Idling<'a>(&'a Titled<'a>);
 impl Idling<'_> {
     /// The idle states of its CPUs.
     pub fn idle(&self) -> &RunIdle {
-        self.0.idle.as_ref().expect("is chosen for it")
+        self.0.analysis.idle.as_ref().expect("is chosen for it")
     }
 
     /// The emulated machine.
@@ -47,7 +47,7 @@ impl Idling<'_> {
 
 /// The runs that have idle states.
 pub fn with_states<'a>(runs: &'a [Titled<'_>]) -> Vec<Idling<'a>> {
-    runs.iter().filter(|run| run.idle.is_some()).map(Idling).collect()
+    runs.iter().filter(|run| run.analysis.idle.is_some()).map(Idling).collect()
 }
 
 /// A quantile of durations.

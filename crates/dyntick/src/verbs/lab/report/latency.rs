@@ -24,7 +24,7 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     let measured = measured(runs);
     let table = (!measured.is_empty()).then(|| Block::Table(table(&measured)));
     let remarks = runs.iter().filter_map(|run| {
-        let remark = remark(&run.plan.case, &run.outcome, run.latency.is_some())?;
+        let remark = remark(&run.plan.case, &run.analysis.outcome, run.analysis.latency.is_some())?;
         Some(Block::Paragraph(format!("{}: {remark}", run.title())))
     });
     let blocks: Vec<Block> = table.into_iter().chain(remarks).collect();
@@ -65,7 +65,7 @@ pub fn picture(runs: &[Titled<'_>]) -> Option<Plot> {
 }
 
 fn measured<'a>(runs: &'a [Titled<'_>]) -> Vec<(&'a Titled<'a>, &'a Latency)> {
-    runs.iter().filter_map(|run| Some((run, run.latency.as_ref()?))).collect()
+    runs.iter().filter_map(|run| Some((run, run.analysis.latency.as_ref()?))).collect()
 }
 
 /// `least–most` over the threads.

@@ -152,13 +152,13 @@ fn group_of(name: &str) -> Option<Group> {
 fn measured(runs: &[&Run]) -> Vec<Group> {
     let some = |has: fn(&Run) -> bool| runs.iter().any(|run| has(run));
     let mut groups = Vec::new();
-    if some(|run| run.latency.is_some()) {
+    if some(|run| run.analysis.latency.is_some()) {
         groups.push(Group::Latency);
     }
-    if some(|run| run.idle.is_some()) {
+    if some(|run| run.analysis.idle.is_some()) {
         groups.extend([Group::States, Group::Wakeup]);
     }
-    if some(|run| run.idle.as_ref().is_some_and(|idle| idle.energy.is_some())) {
+    if some(|run| run.analysis.idle.as_ref().is_some_and(|idle| idle.energy.is_some())) {
         groups.push(Group::Power);
     }
     if some(|run| run.plan.case.script.as_ref().is_some_and(|script| !script.in_window)) {
@@ -199,7 +199,7 @@ fn of_group(group: Group, runs: &[&Run]) -> Vec<Measure> {
 /// The share of the measured CPUs' time in each state that one of these runs was in, and how often it missed.
 fn states(runs: &[&Run]) -> Vec<Measure> {
     let mut names: Vec<&str> = Vec::new();
-    for state in runs.iter().filter_map(|run| run.idle.as_ref()).flat_map(|idle| &idle.states.0) {
+    for state in runs.iter().filter_map(|run| run.analysis.idle.as_ref()).flat_map(|idle| &idle.states.0) {
         let entered = || runs.iter().any(|run| resident(run, &state.name).is_some_and(|share| share > 0.0));
         if !names.contains(&state.name.as_str()) && entered() {
             names.push(&state.name);
@@ -217,7 +217,7 @@ fn states(runs: &[&Run]) -> Vec<Measure> {
 }
 
 fn resident(run: &Run, state: &str) -> Option<f64> {
-    let (begin, end) = run.outcome.window_ns;
+    let (begin, end) = run.analysis.outcome.window_ns;
     let cpu_ns = (end - begin) as f64 * run.plan.case.measured_cpus.len() as f64;
     Some(figure_of(run, &format!("{}:{state}:resident", IDLE.name), None)? / cpu_ns)
 }

@@ -19,7 +19,7 @@ const MOST_NOTES: usize = 100;
 /// All of it in a sentence, for a mail.
 pub fn sentence(runs: &[Titled<'_>]) -> String {
     let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
-    let lost: u64 = runs.iter().map(|run| run.lost_events.values().sum::<u64>()).sum();
+    let lost: u64 = runs.iter().map(|run| run.analysis.lost_events.values().sum::<u64>()).sum();
     format!(
         "{} clock; QEMU {}; windows of {}; {} lost.",
         all(|run| run.plan.case.clock.to_string()),
@@ -33,12 +33,12 @@ pub fn sentence(runs: &[Titled<'_>]) -> String {
 pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
     let all = |value: fn(&Titled<'_>) -> String| distinct(runs.iter().map(value).collect());
     let restless = |run: &Titled<'_>| {
-        if run.outcome.settled.restless.is_empty() {
+        if run.analysis.outcome.settled.restless.is_empty() {
             "all other CPUs were idle before the window".to_owned()
         } else {
             format!(
                 "CPU {} still busy when settle-limit expired ({})",
-                run.outcome.settled.restless,
+                run.analysis.outcome.settled.restless,
                 run.title()
             )
         }
@@ -77,7 +77,7 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
     pairs.extend(taken.map(|text| ("time taken by the host".to_owned(), text)));
     let notes = |run: &Titled<'_>| {
         let name = run.title();
-        few(run.outcome.notes.iter().map(|note| format!("{name}: {note}")), MOST_NOTES)
+        few(run.analysis.outcome.notes.iter().map(|note| format!("{name}: {note}")), MOST_NOTES)
     };
     pairs.extend(runs.iter().flat_map(notes).map(|note| ("note".to_owned(), note)));
     pairs
@@ -110,12 +110,12 @@ pub fn perturbed<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<(String, Str
 
 /// The share of the window in which the host ran something else while a CPU of the guest was ready, by CPU.
 fn taken_by_host(run: &Run) -> Option<String> {
-    let (begin, end) = run.outcome.window_ns;
+    let (begin, end) = run.analysis.outcome.window_ns;
     let share = |row: &Observation| {
         let percent = 100.0 * row.value / (end - begin).max(1) as f64;
         Some(format!("at most {:.1} % from CPU {}", percent.min(100.0), row.cpu?))
     };
-    let rows = run.observations.named(STOLEN_NS.name);
+    let rows = run.analysis.observations.named(STOLEN_NS.name);
     let shares: Vec<String> = rows.filter_map(share).collect();
     (!shares.is_empty()).then(|| shares.join(", "))
 }
@@ -135,7 +135,7 @@ fn trace_state(run: &Titled<'_>) -> String {
         Some(cpus) => format!("of CPU {cpus} only: "),
         None => String::new(),
     };
-    match (run.lost_events.values().sum::<u64>(), run.undecoded) {
+    match (run.analysis.lost_events.values().sum::<u64>(), run.analysis.undecoded) {
         (0, 0) => format!("{recorded}none lost, all decoded"),
         (lost, undecoded) => {
             format!("{recorded}{lost} LOST and {undecoded} not decoded in {}", run.title())
@@ -144,10 +144,10 @@ fn trace_state(run: &Titled<'_>) -> String {
 }
 
 fn missing_events(run: &Run) -> String {
-    let events = if run.missing_events.is_empty() {
+    let events = if run.analysis.missing_events.is_empty() {
         "none".to_owned()
     } else {
-        few(run.missing_events.iter().cloned(), MOST_MISSING).join(", ")
+        few(run.analysis.missing_events.iter().cloned(), MOST_MISSING).join(", ")
     };
     format!("{}: {events}", kernel_of(run))
 }

@@ -31,7 +31,10 @@ pub fn line(titles: &Titles, results: &[CaseResult], not_run: &[&str]) -> Option
         parts.push(format!("fewer runs than asked for ({})", names(fewer)));
     }
     let lossy = |result: &&CaseResult| {
-        result.run.as_ref().is_ok_and(|run| run.lost_events.values().sum::<u64>() + run.undecoded > 0)
+        result
+            .run
+            .as_ref()
+            .is_ok_and(|run| run.analysis.lost_events.values().sum::<u64>() + run.analysis.undecoded > 0)
     };
     let lossy: Vec<String> =
         results.iter().filter(lossy).map(|result| titles.of_case(&result.case)).collect();

@@ -7,7 +7,7 @@ use dyntick_study::figure::table::QPERF;
 
 /// A row for each run in which qperf ran; nothing where there is none.
 pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
-    let of_qperf = |run: &&Titled<'_>| run.observations.iter().any(|row| row.figure == QPERF.name);
+    let of_qperf = |run: &&Titled<'_>| run.analysis.observations.iter().any(|row| row.figure == QPERF.name);
     let runs: Vec<Titled<'_>> = runs.iter().filter(of_qperf).cloned().collect();
     if runs.is_empty() {
         return Vec::new();
@@ -17,13 +17,15 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
 
 fn table(runs: &[Titled<'_>]) -> Table {
     let mut tests: Vec<(&str, &str)> = Vec::new();
-    for row in runs.iter().flat_map(|run| run.observations.iter()).filter(|row| row.figure == QPERF.name) {
+    for row in
+        runs.iter().flat_map(|run| run.analysis.observations.iter()).filter(|row| row.figure == QPERF.name)
+    {
         if !tests.contains(&(&row.key, &row.unit)) {
             tests.push((&row.key, &row.unit));
         }
     }
     let row = |run: &Titled<'_>| {
-        let value = |test: &str| run.observations.of(QPERF.name, test).next();
+        let value = |test: &str| run.analysis.observations.of(QPERF.name, test).next();
         let values =
             tests.iter().map(|(test, _)| Cell::known(value(test).map(|row| Cell::Rounded(row.value, 6))));
         [run.title().into()].into_iter().chain(values).collect()

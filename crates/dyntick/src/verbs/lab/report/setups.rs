@@ -42,7 +42,7 @@ fn kernel(run: &Titled<'_>) -> String {
 /// Within which idle states were selected; empty where there was none.
 fn latency_limit(run: &Titled<'_>) -> String {
     let measured = &run.plan.case.measured_cpus;
-    let limit = run.idle.as_ref().map(|idle| choices::limit(idle, measured));
+    let limit = run.analysis.idle.as_ref().map(|idle| choices::limit(idle, measured));
     limit.filter(|limit| limit != choices::NO_LIMIT).unwrap_or_default()
 }
 

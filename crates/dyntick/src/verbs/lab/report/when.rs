@@ -4,8 +4,7 @@
 use super::titles::Titled;
 use super::{measured, window_ns};
 use crate::classes::Classes;
-use dyntick_explain::{CauseId, Interruption};
-use dyntick_lab::store::Run;
+use dyntick_explain::CauseId;
 use dyntick_report::{Lane, Mark, Timeline, numbers};
 use std::collections::BTreeMap;
 
@@ -27,16 +26,11 @@ pub fn timeline(runs: &[Titled<'_>]) -> Timeline {
     }
 }
 
-fn timer_interrupts(run: &Run) -> impl Iterator<Item = &Interruption> {
-    let cpus = &run.plan.case.measured_cpus;
-    run.explanation.interruptions.iter().filter(|i| cpus.contains(i.cpu) && i.kind.is_local_timer())
-}
-
 /// The causes of timer interrupts in all runs, the most frequent first.
 fn classes<'a>(runs: &'a [Titled<'_>]) -> Classes<'a> {
     let mut counts: BTreeMap<&CauseId, u64> = BTreeMap::new();
-    for interruption in runs.iter().flat_map(|run| timer_interrupts(run)) {
-        *counts.entry(&interruption.cause).or_default() += 1;
+    for (cause, times) in runs.iter().flat_map(|run| &run.analysis.timer_interrupts) {
+        *counts.entry(cause).or_default() += times.len() as u64;
     }
     let mut causes: Vec<(&CauseId, u64)> = counts.into_iter().collect();
     causes.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), *cause));
@@ -44,15 +38,13 @@ fn classes<'a>(runs: &'a [Titled<'_>]) -> Classes<'a> {
 }
 
 fn lane(run: &Titled<'_>, classes: &Classes<'_>) -> Lane {
-    let begin = run.outcome.window_ns.0;
-    let mark = |interruption: &Interruption| {
-        let class = classes.place(&interruption.cause)?;
-        Some(Mark { at_ns: interruption.start_ns.saturating_sub(begin), class })
-    };
-    let per_second: f64 = measured(run).map(|summary| summary.local_timer_per_second).sum();
-    Lane {
-        name: run.title().to_owned(),
-        figure: format!("{} /s", numbers::rate(per_second)),
-        marks: timer_interrupts(run).filter_map(mark).collect(),
+    let begin = run.analysis.outcome.window_ns.0;
+    let mut marks = Vec::new();
+    for (cause, times) in &run.analysis.timer_interrupts {
+        let Some(class) = classes.place(cause) else { continue };
+        marks.extend(times.iter().map(|start_ns| Mark { at_ns: start_ns.saturating_sub(begin), class }));
     }
+    marks.sort_by_key(|mark| mark.at_ns);
+    let per_second: f64 = measured(run).map(|summary| summary.local_timer_per_second).sum();
+    Lane { name: run.title().to_owned(), figure: format!("{} /s", numbers::rate(per_second)), marks }
 }
