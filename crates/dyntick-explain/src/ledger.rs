@@ -10,8 +10,9 @@ mod place;
 mod wait;
 pub mod words;
 
-pub use account::{Amount, Ended, Spent, ThreadAccount};
+pub use account::{Amount, Spent, ThreadAccount};
 pub use place::{Place, Waits};
+pub use wait::Ended;
 
 use crate::{Context, Interruption, Kind, Task};
 use account::{Account, Limits};
@@ -56,7 +57,7 @@ struct Handling {
     locked_ns: u64,
 }
 
-/// The kinds of page faults that the processor tells (`error_code`, Intel SDM volume 3, "Page-Fault Exceptions").
+/// The kinds of page faults by the processor's error code (`error_code`, Intel SDM volume 3, "Page-Fault Exceptions").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
     /// No page was there.
@@ -225,17 +226,19 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// A task gives its CPU up.
     fn leave(&mut self, event: &Event, pid: i32, comm: &Symbol, prev_state: u64) {
         let (now, cpu, begin) = (self.clamp(event.ts), event.cpu, self.context.window.0);
+        let limits = Limits::of(self.context, pid);
         let Some(one) = self.roll.follow(pid, comm, || State::Running { since: begin }, begin) else {
             return;
         };
         one.task.comm = comm.clone();
-        if let Some(fault) = &mut one.fault {
+        let runs = one.runs();
+        if let Some(fault) = one.fault.as_mut().filter(|_| runs) {
             fault.ns += now.saturating_sub(fault.since.max(begin));
         }
-        if let Some(lock) = &mut one.lock {
+        if let Some(lock) = one.lock.as_mut().filter(|_| runs) {
             lock.spun_ns += now.saturating_sub(lock.since);
         }
-        one.run_until(now);
+        one.run_until(now, &limits);
         match wait::Sleep::of(prev_state) {
             wait::Sleep::Dead => {
                 one.account.died(now);
@@ -259,8 +262,11 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let before = self.current.insert(cpu, next);
         let Some(waiting) = self.ready.get(&cpu) else { return };
         for pid in waiting {
-            if let Some(Followed { state: State::Ready(ready), .. }) = self.roll.threads.get_mut(pid) {
-                ready.until(now, before.as_ref());
+            match self.roll.threads.get_mut(pid) {
+                Some(Followed { state: State::Ready(ready), .. }) if ready.cpu == cpu => {
+                    ready.until(now, before.as_ref());
+                }
+                _ => {}
             }
         }
     }
@@ -272,7 +278,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let Some(one) = self.roll.follow(pid, comm, || State::Unseen { since: begin }, begin) else { return };
         one.task.comm = comm.clone();
         match std::mem::replace(&mut one.state, State::Running { since: now }) {
-            State::Ready(ready) => {
+            State::Ready(mut ready) => {
+                // Its move to this CPU may have been lost.
+                ready.until(now, self.current.get(&ready.cpu));
                 if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
                     waiting.remove(&pid);
                 }
@@ -314,7 +322,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         self.ready.entry(target).or_default().insert(pid);
     }
 
-    /// What kept the waker from its CPU while the thread slept, if the waker is followed.
+    /// The task that kept the waker from its CPU while the thread slept, if the waker is followed.
     fn kept(&self, by: &Ended, pid: &i32, now: u64) -> Option<(Symbol, u64)> {
         let Ended::Task(waker) = by else { return None };
         let State::Asleep(asleep) = &self.roll.threads.get(pid)?.state else { return None };
@@ -396,6 +404,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(event.ts);
         let ends = self.faults_end;
         let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        if !one.runs() {
+            return;
+        }
         if let Some(before) = one.fault.take().filter(|_| ends) {
             one.account.faulted(before.kind, before.ns);
         }
@@ -407,8 +418,10 @@ impl<'a, W: Whose> Ledger<'a, W> {
         self.faults_end = true;
         let now = self.clamp(event.ts);
         let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        let runs = one.runs();
         if let Some(Handling { kind, since, ns, locked_ns }) = one.fault.take() {
-            let ns = (ns + now.saturating_sub(since)).saturating_sub(locked_ns);
+            let last_ns = if runs { now.saturating_sub(since) } else { 0 };
+            let ns = (ns + last_ns).saturating_sub(locked_ns);
             one.account.faulted(kind, ns);
         }
     }
@@ -417,7 +430,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(event.ts);
         let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
         // A lock within another wait is a part of it.
-        if one.lock.is_none() {
+        if one.lock.is_none() && one.runs() {
             one.lock = Some(LockWait { since: now, spun_ns: 0, slept_ns: 0, place: None, by: None });
             self.locking.insert(event.cpu, event.pid);
         }
@@ -427,7 +440,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(event.ts);
         let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
         if let Some(mut lock) = one.lock.take() {
-            lock.spun_ns += now.saturating_sub(lock.since);
+            if one.runs() {
+                lock.spun_ns += now.saturating_sub(lock.since);
+            }
             one.waited_for(lock);
         }
     }
@@ -493,6 +508,10 @@ impl<'a, W: Whose> Ledger<'a, W> {
 }
 
 impl Followed {
+    fn runs(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+
     /// Adds a wait for a lock that is over, or that the window ended.
     fn waited_for(&mut self, lock: LockWait) {
         if let Some(fault) = &mut self.fault {
@@ -502,12 +521,17 @@ impl Followed {
         self.account.waited_for_lock(place.unwrap_or_else(Place::lock), spun_ns, slept_ns, by);
     }
 
-    fn run_until(&mut self, now: u64) {
-        match &self.state {
-            State::Running { since } => self.account.ran(*since, now),
-            // Its switch to the CPU was lost.
-            State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(*since)),
-            State::Ready(_) | State::Asleep(_) | State::Ended => {}
+    /// Ends the present state, of a thread that ran up to now. If it did not, its switch to the CPU was lost.
+    fn run_until(&mut self, now: u64, limits: &Limits<'_>) {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Running { since } => self.account.ran(since, now),
+            State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(since)),
+            State::Ready(mut ready) => {
+                ready.until(now, None);
+                self.account.waited(ready, now, limits);
+            }
+            State::Asleep(asleep) => self.account.slept(asleep, now, None, None, None),
+            State::Ended => self.account.reborn(now),
         }
     }
 }

@@ -317,7 +317,7 @@ fn nmi_within_an_interrupt_is_counted_separately() {
 }
 
 #[test]
-fn page_faults_of_another_tasks_time_slice_do_not_count() {
+fn page_faults_belong_to_the_task_that_has_the_cpu() {
     let fault = PageFault { user: true, address: 0x1000, ip: 0x2000, error: 4 };
     let switch = |prev, prev_state, next| SchedSwitch {
         prev,
@@ -330,11 +330,11 @@ fn page_faults_of_another_tasks_time_slice_do_not_count() {
     events.extend(at(2 * TICK, 1, 9, vec![fault, switch(9, 1, 7)]));
     let explanation = explain(&events, &context());
     let causes: Vec<String> = explanation.interruptions.iter().map(|one| one.cause.to_string()).collect();
-    assert_eq!(causes, ["page-fault", "other-task:b"]);
+    assert_eq!(causes, ["page-fault", "other-task:b", "page-fault"]);
     let of_cpu = explanation.per_cpu.iter().find(|summary| summary.cpu == 1).unwrap();
     assert_eq!(
         (of_cpu.interruptions, of_cpu.page_faults, of_cpu.other_tasks),
-        (0, 1, 1),
+        (0, 2, 1),
         "neither is an interruption"
     );
     assert_eq!((of_cpu.interrupted_ns, of_cpu.other_tasks_ns), (0, explanation.interruptions[1].duration_ns));

@@ -71,7 +71,7 @@ pub(crate) fn stacks(
 }
 
 /// Records where threads of these CPUs go to sleep, and with `faults` when their page faults end. A kernel before 5.15
-/// writes such stacks into the trace of the whole machine (tried on 5.14.2), so it has none.
+/// writes such stacks into the machine's own trace and not into the instance's (tried on 5.14.2), so it has none.
 pub(crate) fn sleeps(
     session: &mut TraceSession,
     cpus: &CpuList,

@@ -23,7 +23,7 @@ pub struct Ledger {
     pub lived_ns: u64,
     /// The time in which they wanted to go on and could not, ns.
     pub lost_ns: u64,
-    /// The time that they lived without sleep by their own will, and without the time on CPUs that are not recorded, ns.
+    /// That without sleep by their own will and without time on CPUs that are not recorded, ns.
     pub awake_ns: u64,
     /// The lost time as a share of that, 0 to 1.
     pub lost_share: f64,
@@ -101,7 +101,7 @@ const MOST_BY: usize = 8;
 pub(crate) enum Subject {
     /// The recorded command, or process: its number, and the threads of it and its descendants.
     Command(i32, Set<i32>),
-    /// Those of `--of`.
+    /// The threads of `--of`.
     Of(Of, Set<i32>),
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use dyntick_model::Masks;
 use dyntick_model::boot::Composed;
 use dyntick_model::parameters::{self, Meant, meant};
 
@@ -61,8 +62,8 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     if !isolates(name) {
         return finding.boot(fixed);
     }
-    // Other redundant parameters are no matter of spelling, and have their own rule. A parameter without a list would
-    // contradict the intended one, if it came before it (before 5.18).
+    // Other redundant parameters are no matter of spelling, and have their own rule. Where all lists must be equal (before
+    // 5.18), one that is left would contradict the intended one.
     let is_empty = |word: &String| {
         machine
             .asked
@@ -70,9 +71,10 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
             .iter()
             .any(|(parameter, outcome)| parameter == word && *outcome == Outcome::Empty)
     };
+    let must_be_equal = machine.dialect.masks() == Masks::One;
     let composed = machine.composed(&asks(machine, fixed));
     finding.composed(composed.map(|composed| Composed {
-        without: composed.without.into_iter().filter(is_empty).collect(),
+        without: composed.without.into_iter().filter(|word| must_be_equal || is_empty(word)).collect(),
         ..composed
     }))
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The sums of one thread.
 
-use super::wait::{Asleep, Ready, Sleep};
+use super::wait::{Asleep, Ended, Ready, Sleep};
 use super::{Fault, Place};
 use crate::{Class, Context, Task};
 use dyntick_model::{Map, Symbol};
@@ -67,15 +67,6 @@ impl Spent {
     }
 }
 
-/// The one that ended a wait, or caused something.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Ended {
-    /// A task.
-    Task(Task),
-    /// An interrupt, or a softirq.
-    Interrupt,
-}
-
 /// A sum of times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
@@ -87,7 +78,7 @@ pub struct Amount {
     pub longest_ns: u64,
     /// The CPUs of the tasks that ended them.
     pub from: BTreeSet<u32>,
-    /// Those that ended them or had the CPU, with number and time, ns.
+    /// The tasks that ended them or had the CPU, with number and time, ns.
     pub by: BTreeMap<Ended, (u64, u64)>,
 }
 
@@ -334,8 +325,10 @@ impl Account {
         let mut spent: BTreeMap<Spent, Amount> = self.spent.into_iter().collect();
         let mut ran = self.ran;
         ran.ns = ran.ns.saturating_sub(self.spun_ns);
-        for (kind, amount) in self.fault_times.into_iter().filter(|_| faults_end) {
-            ran.ns = ran.ns.saturating_sub(amount.ns);
+        // A fault within a wait for a lock is a part of that, so both may exceed the time that it ran.
+        for (kind, mut amount) in self.fault_times.into_iter().filter(|_| faults_end) {
+            amount.ns = amount.ns.min(ran.ns);
+            ran.ns -= amount.ns;
             spent.insert(Spent::Fault(kind), amount);
         }
         self.interrupted.ns = self.interrupted.ns.min(ran.ns);

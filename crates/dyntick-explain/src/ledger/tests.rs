@@ -147,6 +147,7 @@ fn kind() -> impl Strategy<Value = (i32, u8, u64)> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     /// The parts of each thread add up to its life, whatever the events are, lost ones included.
     #[test]
     fn parts_add_up_to_the_life(steps in prop::collection::vec((kind(), 0..3u32, 0..300_000u64, any::<bool>()), 0..200)) {

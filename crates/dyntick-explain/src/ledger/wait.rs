@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The waits of a thread: ready without a CPU, and asleep.
 
-use super::{Ended, Place};
+use super::place::Place;
 use crate::Task;
+
+/// The one that ended a wait, or caused something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ended {
+    /// A task.
+    Task(Task),
+    /// An interrupt, or a softirq.
+    Interrupt,
+}
 
 /// The state in which a thread gave its CPU up (`include/linux/sched.h`: `TASK_REPORT`, the same from 4.14 to 7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

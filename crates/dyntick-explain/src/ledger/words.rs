@@ -12,7 +12,7 @@ pub struct Clues {
     pub quota_group: Option<String>,
     /// The quota in words.
     pub quota: Option<String>,
-    /// The growth of counters of the whole machine in the window: `numa_hint_faults`, `thp_fault_alloc`, `pgmajfault`.
+    /// The growth of the machine's counters in the window: `numa_hint_faults`, `thp_fault_alloc`, `pgmajfault`.
     pub numa_hints: u64,
     #[allow(missing_docs)]
     pub huge_faults: u64,
@@ -27,7 +27,7 @@ pub struct Clues {
 /// The words about one use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What happened, in a line.
+    /// The event, in a line.
     pub title: String,
     /// The mechanism; may be empty.
     pub explanation: &'static str,

@@ -46,7 +46,7 @@ pub(super) static THROTTLED: Rule = Rule {
     title: "Throttled: ready to run, while the CPU ran nothing",
     explanation: "The thread was woken, and an idle CPU takes a thread at once, unless its group may not run: the CPU \
         quota of its control group (cpu.max) was used up.",
-    fixes: &[RuleFix::command("echo max > /sys/fs/cgroup/{group}/cpu.max", "Removes the quota.")],
+    fixes: &[RuleFix::command("echo max > /sys/fs/cgroup/{group}/cpu.max", not_tried!("Removes the quota."))],
     source: "kernel/sched/fair.c: throttle_cfs_rq",
     ..Rule::DEFAULT
 };
@@ -56,7 +56,7 @@ pub(super) static REAL_TIME_LIMIT: Rule = Rule {
     title: "Throttled: real-time tasks had used up their share",
     explanation: "The thread was woken, and waited although the CPU ran nothing: real-time tasks may use \
         sched_rt_runtime_us of each sched_rt_period_us.",
-    fixes: &[RuleFix::command("sysctl -w kernel.sched_rt_runtime_us=-1", "Removes the limit.")],
+    fixes: &[RuleFix::command("sysctl -w kernel.sched_rt_runtime_us=-1", not_tried!("Removes the limit."))],
     source: "kernel/sched/rt.c: sched_rt_runtime_exceeded",
     ..Rule::DEFAULT
 };

@@ -19,7 +19,7 @@ pub struct Counts {
     pub steal: BTreeMap<u32, u64>,
     /// System management interrupts, by CPU; empty where they cannot be read.
     pub smis: BTreeMap<u32, u64>,
-    /// The counters of `/proc/vmstat` about page faults, of the whole machine; none in records that older versions made.
+    /// The machine's counters of `/proc/vmstat` about page faults; none in records that older versions made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub memory: BTreeMap<String, u64>,
     /// The hits of each probe in programs (`uprobe_profile` of tracefs): its name, with its file; none in records that

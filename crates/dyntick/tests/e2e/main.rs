@@ -27,6 +27,7 @@ mod lab;
 mod lab_changes;
 mod large_runs;
 mod latency;
+mod ledger;
 mod offline;
 mod offline_cpu;
 mod one_output;

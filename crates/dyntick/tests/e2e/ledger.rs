@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick explain` on where the time of a command's threads went: in guests, each against what the kernel or the
+//! command itself counted, and each fix that is a command, applied as printed.
+
+use crate::harness::documents;
+use serde_json::Value;
+
+/// The part of a ledger with this name, of which there is one.
+fn part<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let parts = document["ledger"]["parts"].as_array().unwrap_or_else(|| panic!("no ledger: {document:#}"));
+    let found = parts.iter().find(|part| part["part"] == name);
+    found.unwrap_or_else(|| panic!("no {name}: {:#}", document["ledger"]))
+}
+
+fn ns(document: &Value, name: &str) -> f64 {
+    part(document, name)["ns"].as_f64().unwrap()
+}
+
+/// The first fix of a part, as it would be typed.
+fn fix(document: &Value, name: &str) -> String {
+    part(document, name)["fixes"][0]["text"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Wants the parts of each thread to add up to its life.
+fn adds_up(document: &Value) {
+    let threads = document["ledger"]["by_thread"].as_array().unwrap();
+    assert!(!threads.is_empty(), "{document:#}");
+    for thread in threads {
+        let sum: u64 = thread["parts"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+        assert_eq!(Some(sum), thread["lived_ns"].as_u64(), "{thread:#}");
+    }
+}
+
+/// Explains a command on CPU 1, into a document of this name.
+fn explained(name: &str, command: &str) -> String {
+    format!("echo; echo @{name}; dyntick explain -C 1 --json -o - -- {command}; ")
+}
+
+#[test]
+fn quota_and_stops_are_named_with_their_time() {
+    const LOOP: &str = "taskset 2 timeout 2 sh -c 'while :; do :; done'";
+    let group = "busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null; \
+        echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod; \
+        echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max; ";
+    let in_group =
+        |command: &str| format!("sh -c 'echo $$ > /sys/fs/cgroup/pod/cgroup.procs; exec {command}'");
+    let limited = in_group("taskset 2 timeout 2 sh -c \"while :; do :; done\"");
+    let counted = "echo; echo @counted; awk '/throttled_usec/ { print \"{\\\"us\\\": \" $2 \"}\" }' \
+        /sys/fs/cgroup/pod/cpu.stat; ";
+    let stopper = "(sleep 0.5; pkill -STOP -f 'while :'; sleep 0.6; pkill -CONT -f 'while :') & ";
+    let script = [
+        group,
+        &explained("quota", &limited),
+        counted,
+        "echo max > /sys/fs/cgroup/pod/cpu.max; ",
+        &explained("without", &limited),
+        stopper,
+        &explained("stopped", LOOP),
+        "echo; echo @",
+    ]
+    .concat();
+    let documents = documents::printed("debian:6.12", "isolcpus=domain,1", &script);
+    documents.iter().filter(|(name, _)| *name != "counted").for_each(|(_, document)| adds_up(document));
+
+    // The kernel counts each run queue from its first to its last moment; threads may share one.
+    let (quota, counted) =
+        (ns(&documents["quota"], "quota"), documents["counted"]["us"].as_f64().unwrap() * 1000.0);
+    assert!((quota / counted - 1.0).abs() < 0.1, "{quota} and {counted}");
+    assert_eq!(documents["quota"]["ledger"]["parts"][0]["part"], "quota", "it is the largest");
+    assert_eq!(fix(&documents["quota"], "quota"), "echo max > /sys/fs/cgroup/pod/cpu.max");
+    let left = documents["without"]["ledger"]["parts"].as_array().unwrap();
+    assert!(left.iter().all(|part| part["part"] != "quota"), "{left:?}");
+
+    let stopped = part(&documents["stopped"], "stopped");
+    assert!((0.5e9..0.8e9).contains(&stopped["ns"].as_f64().unwrap()), "{stopped:#}");
+    assert!(stopped["title"].as_str().unwrap().contains("SIGSTOP from pkill"), "{stopped:#}");
+}
+
+#[test]
+fn limit_of_real_time_tasks_is_named_with_its_time() {
+    let looped = explained("limited", "taskset 2 timeout 3 chrt -f 50 sh -c 'while :; do :; done'");
+    let script = [
+        "busybox --install -s /bin; ",
+        &looped,
+        "sysctl -w kernel.sched_rt_runtime_us=-1 >/dev/null; ",
+        &looped.replace("@limited", "@without"),
+        "echo; echo @",
+    ]
+    .concat();
+    let documents = documents::printed("debian:6.1", "isolcpus=domain,1", &script);
+    documents.values().for_each(adds_up);
+    // 50 ms of each second.
+    let limited = ns(&documents["limited"], "real-time-limit");
+    assert!((80e6..220e6).contains(&limited), "{limited}");
+    assert_eq!(fix(&documents["limited"], "real-time-limit"), "sysctl -w kernel.sched_rt_runtime_us=-1");
+    let left = documents["without"]["ledger"]["parts"].as_array().unwrap();
+    assert!(left.iter().all(|part| part["part"] != "real-time-limit"), "{left:?}");
+}
