@@ -22,6 +22,9 @@ use wait::{Asleep, Ready};
 /// The maximum number of threads that are followed: those of a busy build. Later ones are counted.
 const MOST_THREADS: usize = 1 << 14;
 
+/// The maximum number of names that are remembered.
+const MOST_NAMES: usize = 1 << 16;
+
 /// The threads that a ledger is about.
 pub trait Whose {
     /// Returns true if a thread of this number and name is one of them.
@@ -114,6 +117,8 @@ pub struct Ledger<'a, W: Whose> {
     locking: Map<u32, i32>,
     /// The signals that were sent to a thread and have not stopped it yet.
     signals: Map<i32, (u32, Ended)>,
+    /// The names that tasks took in the window.
+    names: Map<i32, Symbol>,
     /// True if the ends of page faults are recorded.
     faults_end: bool,
 }
@@ -162,6 +167,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             asleep: Map::default(),
             locking: Map::default(),
             signals: Map::default(),
+            names: Map::default(),
             faults_end: false,
         }
     }
@@ -196,6 +202,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
             SchedMigrate { pid, from, to, .. } => self.migrate(event, *pid, *from, *to),
             SchedFork { parent, child } => self.fork(event, *parent, *child),
             TaskRename { pid, comm } => {
+                if self.names.len() < MOST_NAMES || self.names.contains_key(pid) {
+                    self.names.insert(*pid, comm.clone());
+                }
                 if let Some(one) = self.roll.threads.get_mut(pid) {
                     one.task.comm = comm.clone();
                 }
@@ -465,7 +474,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         let named = self.roll.threads.get(&event.pid).map(|one| one.task.clone());
         let current = self.current.get(&event.cpu).filter(|task| task.pid == event.pid).cloned();
-        let comm = || self.context.comms.get(&event.pid).cloned().unwrap_or_else(|| "?".into());
+        let known = || self.names.get(&event.pid).or_else(|| self.context.comms.get(&event.pid));
+        let comm = || known().cloned().unwrap_or_else(|| "?".into());
         Ended::Task(named.or(current).unwrap_or_else(|| Task::named(event.pid, &comm())))
     }
 

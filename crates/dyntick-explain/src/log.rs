@@ -81,6 +81,7 @@ impl Log {
                 self.threads.name(*next, next_comm);
             }
             SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.threads.name(*pid, comm),
+            TaskRename { pid, comm } => self.threads.name(*pid, comm),
             SignalSent { signal, .. } => _ = self.signals.insert(event.pid, *signal),
             SchedFork { parent, child } => self.threads.fork(*parent, *child),
             TimerStart { timer, flags, function, .. } => {

@@ -195,9 +195,13 @@ pub static EVENTS: &[TraceEvent] = &[
             Some(SchedFork { parent: f.number()? as i32, child: f.number()? as i32 })
         })
     },
-    event("task:task_rename", &["pid", "newcomm"], |f| {
-        Some(TaskRename { pid: f.number()? as i32, comm: f.text()? })
-    }),
+    TraceEvent {
+        // The name of a task that acts on a recorded CPU from another one and ends soon, e.g. of kill.
+        place: Some(All),
+        ..event("task:task_rename", &["pid", "newcomm"], |f| {
+            Some(TaskRename { pid: f.number()? as i32, comm: f.text()? })
+        })
+    },
     TraceEvent {
         place: Some(Target("target_cpu")),
         guests: Always,

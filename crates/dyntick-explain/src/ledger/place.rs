@@ -44,7 +44,7 @@ pub enum Waits {
 }
 
 /// The functions by which any wait gives the CPU up, and those of the trace; the names are of 6.1 to 7.2.
-const SCHEDULING: [&str; 9] = [
+const SCHEDULING: [&str; 10] = [
     "schedule",
     "__schedule",
     "preempt_schedule",
@@ -53,6 +53,7 @@ const SCHEDULING: [&str; 9] = [
     "wait_for_common",
     "do_wait_for_common",
     "trace_",
+    "__traceiter_",
     "event_triggers",
 ];
 

@@ -38,16 +38,16 @@ fn explained(name: &str, command: &str) -> String {
 
 #[test]
 fn quota_and_stops_are_named_with_their_time() {
-    const LOOP: &str = "taskset 2 timeout 2 sh -c 'while :; do :; done'";
+    const BUSY: &str = "timeout 2 taskset 2 sh -c \"exec yes > /dev/null\"";
     let group = "busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null; \
         echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod; \
         echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max; ";
     let in_group =
         |command: &str| format!("sh -c 'echo $$ > /sys/fs/cgroup/pod/cgroup.procs; exec {command}'");
-    let limited = in_group("taskset 2 timeout 2 sh -c \"while :; do :; done\"");
+    let limited = in_group(BUSY);
     let counted = "echo; echo @counted; awk '/throttled_usec/ { print \"{\\\"us\\\": \" $2 \"}\" }' \
         /sys/fs/cgroup/pod/cpu.stat; ";
-    let stopper = "(sleep 0.5; pkill -STOP -f 'while :'; sleep 0.6; pkill -CONT -f 'while :') & ";
+    let stopper = "(sleep 0.5; pkill -STOP -x yes; sleep 0.6; pkill -CONT -x yes) & ";
     let script = [
         group,
         &explained("quota", &limited),
@@ -55,11 +55,11 @@ fn quota_and_stops_are_named_with_their_time() {
         "echo max > /sys/fs/cgroup/pod/cpu.max; ",
         &explained("without", &limited),
         stopper,
-        &explained("stopped", LOOP),
+        &explained("stopped", BUSY),
         "echo; echo @",
     ]
     .concat();
-    let documents = documents::printed("debian:6.12", "isolcpus=domain,1", &script);
+    let documents = documents::printed_with(&["pkill"], "debian:6.12", "isolcpus=domain,1", &script);
     documents.iter().filter(|(name, _)| *name != "counted").for_each(|(_, document)| adds_up(document));
 
     // The kernel counts each run queue from its first to its last moment; threads may share one.
@@ -78,7 +78,7 @@ fn quota_and_stops_are_named_with_their_time() {
 
 #[test]
 fn limit_of_real_time_tasks_is_named_with_its_time() {
-    let looped = explained("limited", "taskset 2 timeout 3 chrt -f 50 sh -c 'while :; do :; done'");
+    let looped = explained("limited", "timeout 3 taskset 2 chrt -f 50 sh -c 'while :; do :; done'");
     let script = [
         "busybox --install -s /bin; ",
         &looped,
@@ -87,7 +87,7 @@ fn limit_of_real_time_tasks_is_named_with_its_time() {
         "echo; echo @",
     ]
     .concat();
-    let documents = documents::printed("debian:6.1", "isolcpus=domain,1", &script);
+    let documents = documents::printed_with(&["chrt"], "debian:6.1", "isolcpus=domain,1", &script);
     documents.values().for_each(adds_up);
     // 50 ms of each second.
     let limited = ns(&documents["limited"], "real-time-limit");

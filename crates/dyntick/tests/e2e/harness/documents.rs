@@ -10,8 +10,15 @@ use std::process::Stdio;
 
 /// The documents of a script in a guest in virtual time, by name.
 pub fn printed(kernel: &str, append: &str, script: &str) -> BTreeMap<String, Value> {
+    printed_with(&[], kernel, append, script)
+}
+
+/// The same in a guest that has these programs of the host.
+pub fn printed_with(tools: &[&str], kernel: &str, append: &str, script: &str) -> BTreeMap<String, Value> {
     let output = dyntick()
-        .args(["lab", "shell", "--virtual", "--kernel", kernel, "--append", append, "--"])
+        .args(["lab", "shell", "--virtual", "--kernel", kernel, "--append", append])
+        .args(tools.iter().flat_map(|tool| ["--tool", tool]))
+        .arg("--")
         .args(["busybox", "sh", "-c", script])
         .stdin(Stdio::null())
         .output()
