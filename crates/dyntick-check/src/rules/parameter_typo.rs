@@ -62,8 +62,8 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     if !isolates(name) {
         return finding.boot(fixed);
     }
-    // Other redundant parameters are no matter of spelling, and have their own rule. Where all lists must be equal (before
-    // 5.18), one that is left would contradict the intended one.
+    // Other redundant parameters are no matter of spelling, and have their own rule. Where all lists must be equal
+    // (before 5.18), one that is left would contradict the intended one.
     let is_empty = |word: &String| {
         machine
             .asked
