@@ -271,7 +271,8 @@ impl Account {
         self.add(spent, ready.idle_ns + limited_ns);
     }
 
-    /// Adds a sleep that has ended, if it did by a task on CPU `from`. `kept` has the name of the task that kept the waker from its CPU, and for how long.
+    /// Adds a sleep that has ended, if it did by a task on CPU `from`. `kept` has the task that kept the waker from its
+    /// CPU, and for how long.
     pub fn slept(
         &mut self,
         asleep: Asleep,
