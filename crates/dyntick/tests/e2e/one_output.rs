@@ -5,10 +5,11 @@
 use std::path::{Path, PathBuf};
 
 /// The sources that may print, each with the reason.
-const MAY: [(&str, &str); 7] = [
+const MAY: [(&str, &str); 8] = [
     ("dyntick/src/output.rs", "is the one place"),
     ("dyntick-system/src/output.rs", "writes files that users name, standard output among them"),
     ("dyntick-agent/src/", "prints to the guest's console, in the guest"),
+    ("dyntick-trials/src/", "is a program of the tests, in the guest"),
     ("dyntick-lab/src/qemu/shell.rs", "shows the console of `lab shell`, as it is and for its user"),
     ("dyntick-plugin/src/plugin/", "runs in QEMU, whose words are cleaned when they are told"),
     ("dyntick-plugin/src/steady/", "runs in QEMU, whose words are cleaned when they are told"),
