@@ -139,7 +139,13 @@ impl<'a> Following<'a> {
             since.inspect(|_| self.seen(event.pid, event.cpu));
             self.running.insert(event.cpu, since);
         }
-        if let EventKind::SchedSwitch { next, next_comm, .. } = &event.kind {
+        let gets_cpu = match &event.kind {
+            EventKind::SchedSwitch { next, next_comm, .. } => Some((next, next_comm)),
+            // It has executed another program.
+            EventKind::TaskRename { pid, comm } if *pid == event.pid => Some((pid, comm)),
+            _ => None,
+        };
+        if let Some((next, next_comm)) = gets_cpu {
             let since = self.is_one(*next, next_comm).then_some(now);
             since.inspect(|_| self.seen(*next, event.cpu));
             let before = self.running.insert(event.cpu, since).flatten();

@@ -71,8 +71,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     output::ensure_writable(&arguments.output)?;
     let last = last(&arguments.ring, &arguments.output)?;
     let most_bytes = arguments.max_size.unwrap_or(if last.is_some() { RING_BYTES } else { u64::MAX });
-    let options =
-        Options { most_bytes, folder: folder(&arguments.output), last, ..options(&arguments.what, false)? };
+    let options = options(&arguments.what, false)?;
+    // The ends of page faults would fill a ring twice as fast.
+    let faults = options.faults && last.is_none();
+    let options = Options { most_bytes, folder: folder(&arguments.output), last, faults, ..options };
     let (record, status) = take(&arguments.what, &options)?;
     if unasked {
         record.save_unasked(&arguments.output)?

@@ -24,7 +24,7 @@ const SCRIPT: &str = "
     dyntick top -b -n 1 -d 0.3 --json > top; print top
     eval dyntick record -C 1 -o record -- $busy 2>/dev/null
     dyntick explain --json record > explain; print explain
-    dyntick explain --json --of taskset record > of; print of
+    dyntick explain --json --of sh record > of; print of
     eval dyntick explain -C 1 --stacks --json -o stacks -- $busy 2>/dev/null; print stacks
     eval dyntick record -C 1 --last 60s -o ring -- $busy 2>/dev/null
     dyntick explain --json ring > last; print last
