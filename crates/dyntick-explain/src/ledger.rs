@@ -210,10 +210,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 }
             }
             KernelStack { frames } => self.stack(event, frames),
-            SignalSent { signal, pid } => {
-                if self.roll.threads.contains_key(pid) {
-                    self.signals.insert(*pid, (*signal, self.actor(event)));
-                }
+            SignalSent { signal, pid } if self.roll.threads.contains_key(pid) => {
+                self.signals.insert(*pid, (*signal, self.actor(event)));
             }
             PageFault { error, .. } => self.fault(event, *error),
             PageFaultEnd => self.fault_ends(event),

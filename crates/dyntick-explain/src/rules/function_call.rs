@@ -56,6 +56,28 @@ const STOP_READERS: RuleFix = RuleFix::advice(
 /// The members of this class that have their own rule.
 pub(super) static MEMBERS: &[Rule] = &[
     Rule {
+        id: "function-call:trc_read_check_handler",
+        title: "RCU Tasks Trace: a program that may sleep was removed",
+        explanation: "A BPF program that may sleep, or a uprobe with BPF, was unloaded. Before 7.0 a thread then asks each CPU whose task it cannot look at by an interrupt; rcu_tasks_trace_kthread sends it for whatever unloaded the program.",
+        fixes: &[RuleFix::advice(
+            "do not load and unload such programs while the CPU must be quiet; explain --stacks and the audit log (bpf) show which program does it",
+            "No grace period of that kind, no interrupt.",
+        )],
+        source: "kernel/rcu/tasks.h: trc_read_check_handler",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "function-call:__cpa_flush_tlb",
+        title: "Page attributes of kernel memory changed: TLB flush on all CPUs",
+        explanation: "The kernel changed the protection of its own memory: a module or BPF program was loaded or unloaded, or a driver changed the caching of memory.",
+        fixes: &[RuleFix::advice(
+            "load modules and BPF programs before the quiet phase; explain --stacks shows which function asked for it",
+            "No change of attributes, no flush.",
+        )],
+        source: "arch/x86/mm/pat/set_memory.c: cpa_flush",
+        ..Rule::DEFAULT
+    },
+    Rule {
         id: "function-call:__blk_mq_complete_request_remote",
         title: "blk-mq: remote completion of a block request (IPI)",
         explanation: "The interrupt of the device was handled by another CPU, which handed the completion \

@@ -40,6 +40,61 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
 /// The members of this class that have their own rule.
 pub(super) static MEMBERS: &[Rule] = &[
     Rule {
+        id: "timer:mix_interrupt_randomness",
+        title: "Random numbers: entropy of device interrupts mixed in",
+        explanation: "Interrupts of devices on this CPU collect entropy, and a timer mixes it into the pool at most once a second. It runs where the interrupts come.",
+        fixes: &[RuleFix::advice(
+            "move the interrupts of devices off the CPU (/proc/irq/N/smp_affinity_list, or irqaffinity at boot)",
+            "Without device interrupts the timer is not set.",
+        )],
+        source: "drivers/char/random.c: add_interrupt_randomness, mix_interrupt_randomness",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "timer:tw_timer_handler",
+        title: "TCP: end of a closed connection's waiting time",
+        explanation: "A closed connection is kept for a minute (TIME_WAIT), and a timer ends that on the CPU on which it was closed.",
+        fixes: &[RuleFix::advice(
+            "close connections on other CPUs: keep the program, and the interrupts and packet steering of its network, off the CPU",
+            "The timer is on the CPU that closed the connection.",
+        )],
+        source: "net/ipv4/inet_timewait_sock.c: tw_timer_handler",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "timer:tcp_write_timer",
+        title: "TCP: retransmission timer of a connection",
+        explanation: "A packet was not acknowledged in time, or the timer was armed for that and found nothing to do. It runs on the CPU that sent last.",
+        fixes: &[RuleFix::advice(
+            "send on other CPUs: keep the program, and the interrupts and packet steering of its network, off the CPU",
+            "The timer is on the CPU that armed it.",
+        )],
+        source: "net/ipv4/tcp_timer.c: tcp_write_timer",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "timer:tcp_delack_timer",
+        title: "TCP: delayed acknowledgement of a connection",
+        explanation: "A received packet is acknowledged a little later, so that data can go with it. It runs on the CPU that received the packet.",
+        fixes: &[RuleFix::advice(
+            "receive on other CPUs: keep the interrupts and packet steering of the network off the CPU",
+            "The timer is on the CPU that armed it.",
+        )],
+        source: "net/ipv4/tcp_timer.c: tcp_delack_timer",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "timer:cgroup_file_notify_timer",
+        title: "Control groups: notification of an events file",
+        explanation: "An events file of a control group (memory.events, cgroup.events) changed again within 10 ms, so that its watchers are notified by a timer.",
+        fixes: &[RuleFix::advice(
+            "find what changes the group: the limit that memory.events counts, or programs that start and end in it",
+            "Fewer events, fewer timers.",
+        )],
+        source: "kernel/cgroup/cgroup.c: cgroup_file_notify",
+        ..Rule::DEFAULT
+    },
+    Rule {
         id: "timer:clocksource_watchdog",
         title: "Clocksource watchdog timer",
         explanation: "Where the time stamp counter (TSC) is not known to be reliable, a timer compares it \

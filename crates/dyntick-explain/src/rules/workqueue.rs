@@ -59,6 +59,36 @@ fn delayed(case: &Case<'_>) -> Option<Finding> {
 /// The members of this class that have their own rule.
 pub(super) static MEMBERS: &[Rule] = &[
     Rule {
+        id: "workqueue:pm_runtime_work",
+        title: "Power management of a device at run time",
+        explanation: "A device that was idle is suspended, or one that is needed is resumed. In a virtual machine it is mostly the serial console.",
+        fixes: &[RuleFix::advice(
+            "keep the device awake: echo on > /sys/devices/…/power/control, or do not print to a serial console",
+            "The device is not suspended any more.",
+        )],
+        source: "drivers/base/power/runtime.c: pm_runtime_work",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "workqueue:tsc_refine_calibration_work",
+        title: "The TSC's frequency is measured again after the boot",
+        explanation: "Once after the boot the kernel compares the TSC with another clock for a second.",
+        fixes: &[RuleFix::advice("begin the quiet phase a few seconds after the boot", "It runs once.")],
+        source: "arch/x86/kernel/tsc.c: tsc_refine_calibration_work",
+        ..Rule::DEFAULT
+    },
+    Rule {
+        id: "workqueue:sched_tick_remote",
+        title: "The tick of a nohz_full CPU, done by another CPU",
+        explanation: "For each busy nohz_full CPU a work item on a housekeeping CPU does once a second what its tick would do for the scheduler.",
+        fixes: &[RuleFix::advice(
+            "none is needed on a housekeeping CPU: that is how nohz_full works",
+            "It runs on housekeeping CPUs only.",
+        )],
+        source: "kernel/sched/core.c: sched_tick_remote",
+        ..Rule::DEFAULT
+    },
+    Rule {
         id: "workqueue:blk_mq_run_work_fn",
         title: "blk-mq: deferred block requests dispatched (worker)",
         explanation: "Deferred requests are dispatched to the device by a worker on the CPU of their queue.",
