@@ -71,8 +71,9 @@ fn a_thread_is_followed_over_the_cpus() {
     let ns = (own["seconds"].as_f64().unwrap() * 1e9) as u64;
     assert!(number(&threads["ran_ns"]) > 0 && number(&threads["ran_ns"]) <= ns, "{threads}");
     let named = json(&explain(&file, &["--of", "wanderer"]));
-    let of = |of: &Value| (number(&of["threads"]["ran_ns"]), number(&of["threads"]["interruptions"]));
-    assert!(of(&named) >= of(&own), "{named}");
+    // Most of its time: before it named itself it was called otherwise. Its children inherit the name for a moment.
+    let ran_ns = |of: &Value| number(&of["threads"]["ran_ns"]);
+    assert!(ran_ns(&named) * 2 > ran_ns(&own), "{named}");
     let html = folder.path().join("x.html");
     assert!(explain(&file, &["--of", "wanderer", "--html", html.to_str().unwrap()]).status.success());
     assert!(std::fs::read_to_string(html).unwrap().contains("What interrupted wanderer"));
