@@ -236,8 +236,8 @@ fn assert_counts_are_the_kernels(kernel: &str, stat: &Printed) {
         let counted = count(cpu, name);
         assert!(counted <= kernels && kernels <= counted + 1, "{row} on {kernel}, {kernels}: {cpu:#?}");
     }
-    // A timer that is set again before it expired expires once.
-    assert!((40..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#?}");
+    // A timer that is set again before it expired expires once: every second one, where counting takes as long.
+    assert!((20..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#?}");
     assert!(count(cpu, "function call interrupts (CAL)") >= 50);
     assert!(count(cpu, "page faults of user code") >= 50);
     assert_eq!(stat.lost, Some(Lost::default()));
