@@ -176,6 +176,16 @@ fn owner_decides_if_all_together_leave_no_cpu() {
     assert!(reboot(&CommandLine::parse("isolcpu=1-6"), Some("7")).is_some());
 }
 
+/// Where all lists must be equal, a corrected parameter takes the others' place. The property below met this by chance.
+#[test]
+fn corrected_parameter_contradicts_no_other() {
+    let (text, release) = ("isolcpu=nohz,2 isolcpus=nohz,0", "4.18.0-553.el8.x86_64");
+    for composed in findings_on(text, None, release).iter().filter_map(composed) {
+        let fixed = composed.applied(&CommandLine::parse(text));
+        assert!(!is_undecided(&asked(&fixed, release)), "{text} -> {fixed}");
+    }
+}
+
 /// Returns true if two lists contradict each other: the line cannot decide between them.
 fn is_undecided(asked: &Isolation) -> bool {
     asked.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Mismatch)
@@ -236,6 +246,9 @@ proptest! {
                 let gained = gained.iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
                 let judged_anew = !finding.cpus.is_empty() && finding.cpus.is_subset(&gained);
                 let lesser = finding.severity < Severity::Error && judged_anew;
+                // A list with the boot CPU has a finding of its own, and is judged in detail without that CPU.
+                let hidden = known.contains("boot-cpu-isolated") || known.contains("all-cpus-isolated");
+                let lesser = lesser || finding.severity < Severity::Error && hidden;
                 // A misspelt parameter removes no other from the line.
                 let lesser = lesser || finding.rule == "redundant-parameter";
                 prop_assert!(known.contains(subject(finding.rule)) || lesser, "{text} -> {fixed}: {finding:#?}");
