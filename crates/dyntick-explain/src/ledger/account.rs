@@ -242,10 +242,10 @@ impl Account {
     /// Adds a wait for a CPU that has ended.
     pub fn waited(&mut self, ready: Ready, now: u64, limits: &Limits<'_>) {
         let is_real_time = limits.class() == Some(Class::RealTime);
-        // The scheduler prefers real-time tasks, unless they have used up what all of them may have.
+        // Beyond the time of a switch the scheduler prefers real-time tasks, unless they have used up their share.
         let mut limited_ns = 0;
         for (task, ns) in &ready.by {
-            if is_real_time && limits.is_fair(task.pid) {
+            if is_real_time && *ns > LONGEST_WAY_NS && limits.is_fair(task.pid) {
                 limited_ns += ns;
                 continue;
             }

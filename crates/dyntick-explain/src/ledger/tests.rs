@@ -68,6 +68,14 @@ fn real_time_thread_is_throttled_while_nothing_runs() {
 }
 
 #[test]
+fn real_time_thread_preempts_a_normal_one_within_the_time_of_a_switch() {
+    let events = [switch(1_100_000, 1, 0, 0, 6), switch(1_200_000, 0, 5, 1, 0), wakeup(2_000_000, 0, 3, 5)];
+    let account = of(&[&events[..], &[switch(2_008_000, 1, 6, 0, 5)]].concat(), 5);
+    assert_eq!(ns(&account, "real-time-limit"), 0);
+    assert_eq!(account.spent[&Spent::Preempted("t6".into())].ns, 8_000);
+}
+
+#[test]
 fn thread_waits_for_its_quota_or_another_task() {
     let quota = of(&[switch(2_000_000, 1, 7, 0, 0), switch(5_000_000, 1, 0, 0, 7)], 7);
     assert_eq!(quota.spent[&Spent::Quota].ns, 3_000_000);
