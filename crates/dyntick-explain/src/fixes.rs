@@ -65,9 +65,6 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
     for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix)) {
         let offered = match instead::of(fix, host, target) {
             Some(others) => others,
-            None if fix.action.has(Hole::Group) && target.named.group.is_none() => {
-                vec![WITHOUT_GROUP.printed()]
-            }
             None => vec![combined(fill_in(fix, host, target), host)],
         };
         let helps = offered.into_iter().filter(|fix| host.is_helped_by(&fix.action));
@@ -79,12 +76,6 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
     }
     printed
 }
-
-/// The fix in words where a control group is not known.
-const WITHOUT_GROUP: RuleFix = RuleFix::advice(
-    "raise the quota of its control group, or of one above: cpu.max of the path in /proc/PID/cgroup",
-    "Removes the limit.",
-);
 
 /// A fix for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -135,16 +126,9 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
             OtherTask::Movable(task) => Some(task.to_string()),
             _ => None,
         },
-        Hole::Group => target.named.group.as_deref().and_then(quoted),
+        Hole::Group => target.group(),
     };
     PrintedFix { action: fix.action.fill(known), effect: fix.remarked_effect_on(host.kernel) }
-}
-
-impl RuleFix {
-    /// A fix without holes.
-    fn printed(&self) -> PrintedFix {
-        PrintedFix { action: self.action.unfilled(), effect: self.effect.into() }
-    }
 }
 
 /// Combines a parameter about isolation with the machine's command line. The kernel refuses a second one that
@@ -155,7 +139,7 @@ fn combined(fix: PrintedFix, host: Host<'_>) -> PrintedFix {
 }
 
 /// Quotes a part of a path for a shell; `None` if it is not printable on one line.
-fn quoted(path: &str) -> Option<String> {
+pub(crate) fn quoted(path: &str) -> Option<String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._:@-".contains(c);
     match path {
         path if path.chars().all(is_plain) => Some(path.to_owned()),
@@ -165,6 +149,11 @@ fn quoted(path: &str) -> Option<String> {
 }
 
 impl Target<'_> {
+    /// The control group as a part of a path, if it is known and a shell can name it.
+    fn group(self) -> Option<String> {
+        self.named.group.as_deref().and_then(quoted)
+    }
+
     /// Returns true if a fix applies to the known names of the cause. A fix for unbound work and threads does not apply
     /// to a bound thread, except for the stopper, which runs for the load balancer.
     fn concerns(self, fix: &RuleFix) -> bool {

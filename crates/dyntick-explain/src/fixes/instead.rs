@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The advice that replaces a fix that cannot be carried out: no CPU is left for the rest, the task has ended or is
-//! bound, a BPF scheduler would not load, or the kernel is built without the option.
+//! bound, the control group is not known, a BPF scheduler would not load, or the kernel is built without the option.
 
 use super::{Host, OtherTask, PrintedFix, Starter, Target};
 use crate::rules::{RuleFix, UNTRIED};
@@ -16,6 +16,9 @@ pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Ve
         if of_task.is_some() {
             return of_task;
         }
+    }
+    if fix.action.has(Hole::Group) && target.group().is_none() {
+        return Some(vec![of_group()]);
     }
     if needs_others && others.is_empty() {
         return Some(vec![PrintedFix {
@@ -48,6 +51,12 @@ fn choose(fix: &RuleFix, host: Host<'_>) -> String {
         _ => "name the CPUs that must be quiet with -C: all that are online were measured, and this takes another one"
             .to_owned(),
     }
+}
+
+fn of_group() -> PrintedFix {
+    let raise =
+        "raise the quota of its control group, or of one above: cpu.max of the path in /proc/PID/cgroup";
+    PrintedFix { action: Fix::Advice(raise.to_owned()), effect: "Removes the limit.".into() }
 }
 
 fn partition() -> PrintedFix {
