@@ -5,6 +5,7 @@
 mod scan;
 
 use crate::rules::named::*;
+use crate::waking::LONGEST_IDLE_EXIT_NS;
 use crate::{CauseId, Chain, Interruption, Kind, Step, Task, names, rules};
 use dyntick_model::{Event, Symbol};
 use scan::{Doing, Phase, Scan};
@@ -80,12 +81,6 @@ pub struct Share {
     pub attributed: bool,
 }
 
-/// The activity of an idle CPU after the wake-up.
-const IDLE_EXIT: &str = "idle exit, switch to the thread";
-
-/// The longest time, ns, in which a CPU leaves idle for a thread that was woken. Beyond it the thread may not run.
-const LONGEST_WAY_NS: u64 = 2_000_000;
-
 /// The longest time, ns, for which the interrupted task goes on before the switch to the woken thread that still counts
 /// as part of the switch: the return from the interrupt and the scheduler.
 const SWITCH_NS: u64 = 10_000;
@@ -96,7 +91,8 @@ impl Story {
         let mut scan = Scan::new(question);
         let waking = Scan::waking(question);
         let slack_until = Scan::expires(question);
-        let mut story = Writer { question, waking, slack_until, spans: Vec::new(), chains: BTreeMap::new() };
+        let (spans, idle_exits, chains) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let mut story = Writer { question, waking, slack_until, spans, idle_exits, chains };
         let mut seen = false;
         let mut from = question.due_ns;
         for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
@@ -140,6 +136,8 @@ struct Writer<'a> {
     /// The time for which the thread's timer was set, if that is after the due time.
     slack_until: Option<u64>,
     spans: Vec<Span>,
+    /// The places of those in which an idle CPU had not yet taken the woken thread.
+    idle_exits: Vec<usize>,
     chains: BTreeMap<CauseId, Chain>,
 }
 
@@ -170,19 +168,24 @@ impl Writer<'_> {
         }
         match self.spans.last_mut() {
             Some(last) if last.text == text && last.cause == cause => last.ns += to - from,
-            _ => self.spans.push(Span { at_ns: from - self.question.due_ns, ns: to - from, text, cause }),
+            _ => {
+                if matches!(doing, Doing::Idle(_)) && phase != Phase::Asleep {
+                    self.idle_exits.push(self.spans.len());
+                }
+                self.spans.push(Span { at_ns: from - self.question.due_ns, ns: to - from, text, cause });
+            }
         }
     }
 
     /// An idle CPU that does not take a thread within the time of any exit may not run it.
     fn tell_throttling(&mut self) {
-        let idle = |span: &&mut Span| span.text == IDLE_EXIT;
-        let ns: u64 = self.spans.iter_mut().filter(idle).map(|span| span.ns).sum();
-        if ns <= LONGEST_WAY_NS {
+        let ns: u64 = self.idle_exits.iter().map(|at| self.spans[*at].ns).sum();
+        if ns <= LONGEST_IDLE_EXIT_NS {
             return;
         }
         let rule = if self.question.priority > 0 { LATE_REAL_TIME_LIMIT } else { LATE_THROTTLED };
-        for span in self.spans.iter_mut().filter(idle) {
+        for at in &self.idle_exits {
+            let span = &mut self.spans[*at];
             span.cause = CauseId::of(rule);
             span.text = "ready to run, while the CPU ran nothing".to_owned();
         }
@@ -216,7 +219,7 @@ impl Writer<'_> {
                 "timer interrupt: wakes the thread".to_owned()
             }
             Doing::In(frame) => frame.text(),
-            Doing::Idle(_) if phase != Phase::Asleep => IDLE_EXIT.to_owned(),
+            Doing::Idle(_) if phase != Phase::Asleep => "idle exit, switch to the thread".to_owned(),
             Doing::Idle(state) => self.idle(*state),
             Doing::Task(pid) if *pid == self.question.tid => match phase {
                 Phase::Asleep => "the thread itself, not yet asleep".to_owned(),

@@ -3,6 +3,7 @@
 
 use super::wait::{Asleep, Ended, Ready, Sleep};
 use super::{Fault, Place};
+use crate::waking::LONGEST_IDLE_EXIT_NS;
 use crate::{Class, Context, Task};
 use dyntick_model::{Map, Symbol};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -129,10 +130,6 @@ pub struct ThreadAccount {
     pub moves: BTreeMap<Ended, u64>,
 }
 
-/// The time after a wake-up within which a CPU leaves idle, ns: beyond it something else kept the thread. The exit
-/// latencies of known idle states are below it.
-const LONGEST_WAY_NS: u64 = 2_000_000;
-
 /// The maximum number of delays of a thread that are remembered for those that wait for it.
 const MOST_DELAYS: usize = 256;
 
@@ -245,7 +242,7 @@ impl Account {
         // Beyond the time of a switch the scheduler prefers real-time tasks, unless they have used up their share.
         let mut limited_ns = 0;
         for (task, ns) in &ready.by {
-            if is_real_time && *ns > LONGEST_WAY_NS && limits.is_fair(task.pid) {
+            if is_real_time && *ns > LONGEST_IDLE_EXIT_NS && limits.is_fair(task.pid) {
                 limited_ns += ns;
                 continue;
             }
@@ -261,7 +258,7 @@ impl Account {
             self.delays.push_back((ready.begin, now, task.comm.clone()));
         }
         // An idle CPU takes a task at once, unless its group may not run.
-        let is_way = ready.woken && ready.idle_ns <= LONGEST_WAY_NS;
+        let is_way = ready.woken && ready.idle_ns <= LONGEST_IDLE_EXIT_NS;
         let spent = match is_way {
             true if limited_ns == 0 => Spent::WakingUp,
             _ if is_real_time => Spent::RealTimeLimit,
