@@ -109,8 +109,7 @@ pub struct Ledger<'a, W: Whose> {
     roll: Roll<W>,
     /// The task that has each recorded CPU.
     current: Map<u32, Task>,
-    /// The threads that are ready on each CPU.
-    ready: Map<u32, Set<i32>>,
+    queues: Queues,
     /// The thread that went to sleep last on each CPU, whose stack may follow.
     asleep: Map<u32, i32>,
     /// The thread that began to wait for a lock last on each CPU, whose stack may follow.
@@ -121,6 +120,22 @@ pub struct Ledger<'a, W: Whose> {
     names: Map<i32, Symbol>,
     /// True if the ends of page faults are recorded.
     faults_end: bool,
+}
+
+/// The threads that are ready on each CPU.
+#[derive(Default)]
+struct Queues(Map<u32, Set<i32>>);
+
+impl Queues {
+    fn add(&mut self, cpu: u32, pid: i32) {
+        self.0.entry(cpu).or_default().insert(pid);
+    }
+
+    fn remove(&mut self, cpu: u32, pid: i32) {
+        if let Some(waiting) = self.0.get_mut(&cpu) {
+            waiting.remove(&pid);
+        }
+    }
 }
 
 /// The threads that are followed.
@@ -140,8 +155,11 @@ impl<W: Whose> Roll<W> {
         state: impl FnOnce() -> State,
         born: u64,
     ) -> Option<&mut Followed> {
-        if pid == 0 || !self.threads.contains_key(&pid) {
-            if pid == 0 || !self.whose.is_one(pid, comm) {
+        if pid == 0 {
+            return None;
+        }
+        if !self.threads.contains_key(&pid) {
+            if !self.whose.is_one(pid, comm) {
                 return None;
             }
             if self.threads.len() == MOST_THREADS {
@@ -163,7 +181,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             context,
             roll: Roll { whose, threads: Map::default(), more: 0 },
             current: Map::default(),
-            ready: Map::default(),
+            queues: Queues::default(),
             asleep: Map::default(),
             locking: Map::default(),
             signals: Map::default(),
@@ -199,7 +217,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 self.wake(event, *pid, *target);
                 self.arrive(event.ts, *pid, *target);
             }
-            SchedMigrate { pid, from, to, .. } => self.migrate(event, *pid, *from, *to),
+            SchedMigrate { pid, to, .. } => self.migrate(event, *pid, *to),
             SchedFork { parent, child } => self.fork(event, *parent, *child),
             TaskRename { pid, comm } => {
                 if self.names.len() < MOST_NAMES || self.names.contains_key(pid) {
@@ -245,7 +263,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         if let Some(lock) = one.lock.as_mut().filter(|_| runs) {
             lock.spun_ns += now.saturating_sub(lock.since);
         }
-        one.run_until(now, &limits);
+        one.end_state(now, &limits, &self.current);
         match wait::Sleep::of(prev_state) {
             wait::Sleep::Dead => {
                 one.account.died(now);
@@ -253,7 +271,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             wait::Sleep::None => {
                 one.state = State::Ready(Ready::preempted(cpu, now));
-                self.ready.entry(cpu).or_default().insert(pid);
+                self.queues.add(cpu, pid);
             }
             sleep => {
                 let by_signal = self.signals.remove(&pid).filter(|_| sleep == wait::Sleep::Stopped);
@@ -267,13 +285,10 @@ impl<'a, W: Whose> Ledger<'a, W> {
     fn take_turns(&mut self, cpu: u32, ts: u64, next: Task) {
         let now = self.clamp(ts);
         let before = self.current.insert(cpu, next);
-        let Some(waiting) = self.ready.get(&cpu) else { return };
-        for pid in waiting {
-            match self.roll.threads.get_mut(pid) {
-                Some(Followed { state: State::Ready(ready), .. }) if ready.cpu == cpu => {
-                    ready.until(now, before.as_ref());
-                }
-                _ => {}
+        for pid in self.queues.0.get(&cpu).into_iter().flatten() {
+            let one = self.roll.threads.get_mut(pid);
+            if let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu == cpu) {
+                ready.until(now, before.as_ref());
             }
         }
     }
@@ -284,20 +299,11 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let limits = Limits::of(self.context, pid);
         let Some(one) = self.roll.follow(pid, comm, || State::Unseen { since: begin }, begin) else { return };
         one.task.comm = comm.clone();
-        match std::mem::replace(&mut one.state, State::Running { since: now }) {
-            State::Ready(mut ready) => {
-                // Its move to this CPU may have been lost.
-                ready.until(now, self.current.get(&ready.cpu));
-                if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
-                    waiting.remove(&pid);
-                }
-                one.account.waited(ready, now, &limits);
-            }
-            State::Asleep(asleep) => one.account.slept(asleep, now, None, None, None),
-            State::Unseen { since } => one.account.add(Spent::Unseen, now.saturating_sub(since)),
-            State::Running { since } => one.account.ran(since, now),
-            State::Ended => one.account.reborn(now),
+        if let Some(ready) = one.ready() {
+            self.queues.remove(ready.cpu, pid);
         }
+        one.end_state(now, &limits, &self.current);
+        one.state = State::Running { since: now };
         if let Some(fault) = &mut one.fault {
             fault.since = now;
         }
@@ -309,11 +315,12 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// A wake-up begins.
     fn wake(&mut self, event: &Event, pid: i32, target: u32) {
         let now = self.clamp(event.ts);
-        if !matches!(self.roll.threads.get(&pid), Some(Followed { state: State::Asleep(_), .. })) {
+        let Some(Followed { state: State::Asleep(Asleep { since, .. }), .. }) = self.roll.threads.get(&pid)
+        else {
             return;
-        }
+        };
         let by = self.actor(event);
-        let kept = self.kept(&by, &pid, now);
+        let kept = self.kept(&by, pid, *since, now);
         let from = matches!(by, Ended::Task(_)).then_some(event.cpu);
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
         let ready = State::Ready(Ready::woken(target, now));
@@ -326,55 +333,40 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 None => one.account.slept(asleep, now, Some(by), from, kept),
             }
         }
-        self.ready.entry(target).or_default().insert(pid);
+        self.queues.add(target, pid);
     }
 
-    /// The task that kept the waker from its CPU while the thread slept, if the waker is followed.
-    fn kept(&self, by: &Ended, pid: &i32, now: u64) -> Option<(Symbol, u64)> {
+    /// The task that kept the waker from its CPU since then, if the waker is another thread that is followed.
+    fn kept(&self, by: &Ended, pid: i32, since: u64, now: u64) -> Option<(Symbol, u64)> {
         let Ended::Task(waker) = by else { return None };
-        let State::Asleep(asleep) = &self.roll.threads.get(pid)?.state else { return None };
-        let waker = self.roll.threads.get(&waker.pid).filter(|_| waker.pid != *pid)?;
-        waker.account.kept_since(asleep.since, now)
+        let waker = self.roll.threads.get(&waker.pid).filter(|_| waker.pid != pid)?;
+        waker.account.kept_since(since, now)
     }
 
     /// A woken task is put into the queue of a CPU.
     fn arrive(&mut self, ts: u64, pid: i32, target: u32) {
         let now = self.clamp(ts);
-        let current = |cpu: &u32| self.current.get(cpu);
-        let Some(Followed { state: State::Ready(ready), .. }) = self.roll.threads.get_mut(&pid) else {
-            return;
-        };
-        if ready.cpu == target {
-            return;
-        }
-        ready.until(now, current(&ready.cpu));
-        if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
-            waiting.remove(&pid);
-        }
+        let one = self.roll.threads.get_mut(&pid);
+        let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu != target) else { return };
+        ready.until(now, self.current.get(&ready.cpu));
+        self.queues.remove(ready.cpu, pid);
         ready.cpu = target;
-        self.ready.entry(target).or_default().insert(pid);
+        self.queues.add(target, pid);
     }
 
-    fn migrate(&mut self, event: &Event, pid: i32, from: u32, to: u32) {
+    fn migrate(&mut self, event: &Event, pid: i32, to: u32) {
         let (now, by, is_seen) = (self.clamp(event.ts), self.actor(event), self.is_recorded(to));
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
         one.account.moved(by);
-        if let State::Ready(ready) = &mut one.state {
-            if ready.cpu == from || ready.cpu != to {
-                ready.until(now, self.current.get(&ready.cpu));
-            }
-            if let Some(waiting) = self.ready.get_mut(&ready.cpu) {
-                waiting.remove(&pid);
-            }
-            if is_seen {
-                ready.cpu = to;
-                self.ready.entry(to).or_default().insert(pid);
-            } else {
-                let limits = Limits::of(self.context, pid);
-                if let State::Ready(ready) = std::mem::replace(&mut one.state, State::Unseen { since: now }) {
-                    one.account.waited(ready, now, &limits);
-                }
-            }
+        let Some(ready) = one.ready() else { return };
+        ready.until(now, self.current.get(&ready.cpu));
+        self.queues.remove(ready.cpu, pid);
+        if is_seen {
+            ready.cpu = to;
+            self.queues.add(to, pid);
+        } else {
+            one.end_state(now, &Limits::of(self.context, pid), &self.current);
+            one.state = State::Unseen { since: now };
         }
     }
 
@@ -491,22 +483,15 @@ impl<'a, W: Whose> Ledger<'a, W> {
                     State::Running { .. } => lock.spun_ns += end.saturating_sub(lock.since),
                     State::Asleep(asleep) => {
                         lock.slept_ns += end.saturating_sub(asleep.since);
-                        one.state = State::Ended;
                         one.account.died(end);
+                        one.state = State::Ended;
                     }
                     _ => {}
                 }
                 one.waited_for(lock);
             }
-            match std::mem::replace(&mut one.state, State::Ended) {
-                State::Running { since } => one.account.ran(since, end),
-                State::Ready(mut ready) => {
-                    ready.until(end, self.current.get(&ready.cpu));
-                    one.account.waited(ready, end, &Limits::of(self.context, pid));
-                }
-                State::Asleep(asleep) => one.account.slept(asleep, end, None, None, None),
-                State::Unseen { since } => one.account.add(Spent::Unseen, end.saturating_sub(since)),
-                State::Ended => {}
+            if !matches!(one.state, State::Ended) {
+                one.end_state(end, &Limits::of(self.context, pid), &self.current);
             }
             accounts.push(one.account.finish(one.task, end, self.faults_end));
         }
@@ -529,13 +514,21 @@ impl Followed {
         self.account.waited_for_lock(place.unwrap_or_else(Place::lock), spun_ns, slept_ns, by);
     }
 
-    /// Ends the present state, of a thread that ran up to now. If it did not, its switch to the CPU was lost.
-    fn run_until(&mut self, now: u64, limits: &Limits<'_>) {
+    fn ready(&mut self) -> Option<&mut Ready> {
+        match &mut self.state {
+            State::Ready(ready) => Some(ready),
+            _ => None,
+        }
+    }
+
+    /// Ends the present state, and adds its time. A thread that is ready or asleep and gives its CPU up, or gets one
+    /// without a wake-up, has had events that were lost.
+    fn end_state(&mut self, now: u64, limits: &Limits<'_>, current: &Map<u32, Task>) {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Running { since } => self.account.ran(since, now),
             State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(since)),
             State::Ready(mut ready) => {
-                ready.until(now, None);
+                ready.until(now, current.get(&ready.cpu));
                 self.account.waited(ready, now, limits);
             }
             State::Asleep(asleep) => self.account.slept(asleep, now, None, None, None),

@@ -39,6 +39,7 @@ pub use stack::Stack;
 pub use stream::{Foreknown, Stream, Survey};
 pub use summary::{CauseCount, Summary, TickStopCount};
 pub use task::Task;
+pub use threads::CommandThreads;
 pub use waking::{Wakeups, Woken};
 
 use attribute::Attributed;

@@ -13,9 +13,14 @@ pub(crate) struct Threads {
     named: Map<i32, Named>,
     /// The kernel's threads, if they are known by more than their names.
     kernels: Set<i32>,
-    /// The command's process, and the threads of it and its descendants.
-    command: Option<i32>,
-    commands: Set<i32>,
+    command: CommandThreads,
+}
+
+/// The threads of the recorded command, or process, and of its descendants, as they are started.
+#[derive(Clone, Debug, Default)]
+pub struct CommandThreads {
+    process: Option<i32>,
+    threads: Set<i32>,
 }
 
 /// The maximum number of threads of a command: as many as Linux has PIDs (`PID_MAX_LIMIT`).
@@ -29,13 +34,37 @@ struct Named {
     is_kernels: bool,
 }
 
+impl CommandThreads {
+    /// Creates it with the threads that were read from the machine.
+    pub fn of(known: &KnownCommand) -> Self {
+        let threads = known.threads.iter().chain(&known.process).copied().take(MOST_OF_COMMAND).collect();
+        Self { process: known.process, threads }
+    }
+
+    /// Returns true if a thread is one of them.
+    pub fn has(&self, thread: i32) -> bool {
+        self.threads.contains(&thread)
+    }
+
+    /// Notes the start of a thread: by one of the command, or as the command itself, which dyntick starts. TIDs of
+    /// ended threads are reused.
+    pub fn fork(&mut self, parent: i32, child: i32) {
+        if self.has(parent) || self.process == Some(child) {
+            if self.threads.len() < MOST_OF_COMMAND {
+                self.threads.insert(child);
+            }
+        } else {
+            self.threads.remove(&child);
+        }
+    }
+}
+
 impl Threads {
     /// Creates one with the threads of the context.
     pub fn new(context: &Context) -> Self {
         let kernels = context.known.kernel_threads.iter().copied().collect();
-        let KnownCommand { process, threads: seen } = &context.known.command;
-        let commands = seen.iter().chain(process).copied().take(MOST_OF_COMMAND).collect();
-        let mut threads = Self { named: Map::default(), kernels, command: *process, commands };
+        let command = CommandThreads::of(&context.known.command);
+        let mut threads = Self { named: Map::default(), kernels, command };
         context.comms.iter().for_each(|(pid, comm)| threads.name(*pid, comm));
         threads
     }
@@ -49,21 +78,14 @@ impl Threads {
         self.named.insert(pid, Named { comm: comm.clone(), is_kernels });
     }
 
-    /// Notes the start of a thread: by one of the command, or as the command itself, which dyntick starts. TIDs of
-    /// ended threads are reused.
+    /// Notes the start of a thread.
     pub fn fork(&mut self, parent: i32, child: i32) {
-        if self.commands.contains(&parent) || self.command == Some(child) {
-            if self.commands.len() < MOST_OF_COMMAND {
-                self.commands.insert(child);
-            }
-        } else {
-            self.commands.remove(&child);
-        }
+        self.command.fork(parent, child);
     }
 
     /// Returns true if a task belongs to the recorded command.
     pub fn is_commands(&self, task: &Task) -> bool {
-        self.commands.contains(&task.pid) && !self.is_kernels(task)
+        self.command.has(task.pid) && !self.is_kernels(task)
     }
 
     /// The thread with this TID.

@@ -7,6 +7,7 @@ use crate::sums::Sums;
 use crate::threads::{Followed, Following, Of};
 use crate::timeline::Marks;
 use crate::{About, Record, context};
+use dyntick_explain::CommandThreads;
 use dyntick_explain::ledger::{Ledger, ThreadAccount};
 use dyntick_explain::{
     Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,
@@ -67,7 +68,11 @@ impl Record {
     fn explain_with<'a>(&'a self, following: Option<Following<'a>>) -> Result<Explained<'a>, DecodeError> {
         let (context, cpus) = (self.context(), self.trace.metadata.stats.keys().copied().collect());
         let mut stream = Stream::new(&context, &cpus, self.foreknown(&context, &cpus)?);
-        let subject = Subject::new(following.as_ref().map(Following::of), &self.about);
+        let command = &context.known.command;
+        let subject = match &following {
+            Some(following) => Some(Subject::Of(following.selected().clone())),
+            None => command.process.map(|_| Subject::Command(CommandThreads::of(command))),
+        };
         let ledger = subject.map(|subject| Ledger::new(&context, subject));
         let mut adding =
             Adding { about: &self.about, following, ledger, sums: Sums::default(), marks: Marks::default() };

@@ -2,10 +2,11 @@
 //! From the accounts of threads to the findings about where their time went.
 
 use crate::About;
-use crate::threads::Of;
+use crate::threads::Selected;
+use dyntick_explain::CommandThreads;
 use dyntick_explain::ledger::words::{self, Clues, Words};
 use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose};
-use dyntick_model::{Fix, Set};
+use dyntick_model::Fix;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -97,47 +98,24 @@ const MOST_THREADS: usize = 256;
 const MOST_BY: usize = 8;
 
 /// The threads that a ledger is about.
-#[derive(Clone, Debug)]
 pub(crate) enum Subject {
-    /// The recorded command, or process: its number, and the threads of it and its descendants.
-    Command(i32, Set<i32>),
+    /// The threads of the recorded command, or process, and of its descendants.
+    Command(CommandThreads),
     /// The threads of `--of`.
-    Of(Of, Set<i32>),
-}
-
-impl Subject {
-    /// The threads of `--of`, or else of the command; none where there is neither.
-    pub fn new(of: Option<&Of>, about: &About) -> Option<Self> {
-        if let Some(of) = of {
-            let number = match of {
-                Of::Numbered(number) => Some(*number),
-                Of::Named(_) => None,
-            };
-            let is_own = |thread: &dyntick_observe::facts::Thread| Some(thread.process) == number;
-            let own = about.threads.iter().filter(|(_, thread)| is_own(thread)).map(|(thread, _)| *thread);
-            return Some(Self::Of(of.clone(), own.chain(number).collect()));
-        }
-        let process = about.process?;
-        let known = crate::context::of(about).known.command.threads;
-        Some(Self::Command(process, known.into_iter().chain([process]).collect()))
-    }
+    Of(Selected),
 }
 
 impl Whose for Subject {
     fn is_one(&self, thread: i32, comm: &str) -> bool {
         match self {
-            Self::Of(Of::Named(name), _) => comm == name,
-            Self::Of(Of::Numbered(_), own) | Self::Command(_, own) => own.contains(&thread),
+            Self::Command(threads) => threads.has(thread),
+            Self::Of(selected) => selected.is_one(thread, comm),
         }
     }
 
     fn fork(&mut self, parent: i32, child: i32) {
-        if let Self::Command(process, own) = self {
-            if own.contains(&parent) || child == *process {
-                own.insert(child);
-            } else {
-                own.remove(&child);
-            }
+        if let Self::Command(threads) = self {
+            threads.fork(parent, child);
         }
     }
 }
@@ -192,7 +170,7 @@ pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, for
 }
 
 /// The part of probes in programs. No event shows their traps, so their time is a part of the time that threads ran.
-const PROBE: &str = "probe";
+pub const PROBE: &str = "probe";
 
 /// The hits of a probe in the window from which on it is a part.
 const MANY_HITS: u64 = 100;
@@ -273,9 +251,8 @@ fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
     };
     let processes = accounts.iter().filter_map(|account| Some(about.threads.get(&account.task.pid)?.process));
     let limited = processes.clone().find(|process| about.owners.quotas.contains_key(process));
-    let group = limited.and_then(|process| about.owners.quota_group(process));
     Clues {
-        quota_group: group.filter(|group| is_plain(group)).map(str::to_owned),
+        quota_group: limited.and_then(|process| about.owners.quota_group(process)).map(str::to_owned),
         quota: limited.and_then(|process| about.owners.quotas.get(&process)).cloned(),
         numa_hints: grown("numa_hint_faults"),
         huge_faults: grown("thp_fault_alloc"),
@@ -283,9 +260,4 @@ fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
         cpus: about.cpus.clone(),
         forked,
     }
-}
-
-/// Returns true if a shell reads the path literally.
-fn is_plain(path: &str) -> bool {
-    path.chars().all(|c| c.is_ascii_alphanumeric() || "/._:@-".contains(c))
 }

@@ -56,7 +56,7 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
-pub use ledger::{By, Ledger, Mover, Part, ThreadLedger};
+pub use ledger::{By, Ledger, Mover, PROBE, Part, ThreadLedger};
 pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;

@@ -63,7 +63,7 @@ impl Explained<'_> {
     }
 
     fn of_threads(&self, followed: &Followed) -> ThreadFindings {
-        let Followed { of, sums, cpus, threads, ran_ns, waited_ns } = followed;
+        let Followed { selected, sums, cpus, threads, ran_ns, waited_ns } = followed;
         let all = || sums.causes.values();
         let sum = |of: fn(&CauseSums) -> u64| all().map(of).fold(0, u64::saturating_add);
         let unnamed = sums.causes.iter().filter(|(cause, _)| !rules::get(cause).names_origin);
@@ -93,7 +93,7 @@ impl Explained<'_> {
         };
         let causes = ranked(traced(self.others(), &summary, sums));
         ThreadFindings {
-            of: of.to_string(),
+            of: selected.of.to_string(),
             threads: threads.len() as u64,
             cpus: cpus.keys().copied().collect(),
             ran_ns: *ran_ns,

@@ -46,13 +46,41 @@ impl fmt::Display for Of {
     }
 }
 
+/// The threads of `--of`.
+#[derive(Clone, Debug)]
+pub(crate) struct Selected {
+    pub of: Of,
+    /// The threads of a process, or the one thread, of a number.
+    ids: BTreeSet<i32>,
+}
+
+impl Selected {
+    pub fn new(of: Of, about: &About) -> Self {
+        let ids = match of {
+            Of::Named(_) => BTreeSet::new(),
+            Of::Numbered(number) => {
+                let own = about.threads.iter().filter(|(_, thread)| thread.process == number);
+                own.map(|(thread, _)| *thread).chain([number]).collect()
+            }
+        };
+        Self { of, ids }
+    }
+
+    pub fn is_one(&self, thread: i32, comm: &str) -> bool {
+        match &self.of {
+            Of::Named(name) => comm == name,
+            Of::Numbered(_) => self.ids.contains(&thread),
+        }
+    }
+}
+
 /// The maximum number of different threads that are counted.
 const MOST_THREADS: usize = 1 << 16;
 
 /// The observations of these threads.
 #[derive(Debug)]
 pub(crate) struct Followed {
-    pub of: Of,
+    pub selected: Selected,
     pub sums: CpuSums,
     /// The number of interruptions, page faults and waits for another task on each CPU on which they ran.
     pub cpus: BTreeMap<u32, u64>,
@@ -66,8 +94,6 @@ pub(crate) struct Followed {
 /// The state of following the threads through the events.
 pub(crate) struct Following<'a> {
     about: &'a About,
-    /// The threads of a process.
-    ids: BTreeSet<i32>,
     /// The CPUs whose current task is known, with the time since which it is one of the threads.
     running: BTreeMap<u32, Option<u64>>,
     followed: Followed,
@@ -75,34 +101,24 @@ pub(crate) struct Following<'a> {
 
 impl<'a> Following<'a> {
     pub fn new(of: Of, about: &'a About) -> Self {
-        let ids = match of {
-            Of::Named(_) => BTreeSet::new(),
-            Of::Numbered(number) => {
-                let own = about.threads.iter().filter(|(_, thread)| thread.process == number);
-                own.map(|(thread, _)| *thread).chain([number]).collect()
-            }
-        };
         let followed = Followed {
-            of,
+            selected: Selected::new(of, about),
             sums: CpuSums::default(),
             cpus: BTreeMap::new(),
             threads: BTreeSet::new(),
             ran_ns: 0,
             waited_ns: 0,
         };
-        Self { about, ids, running: BTreeMap::new(), followed }
+        Self { about, running: BTreeMap::new(), followed }
     }
 
-    /// The argument of `--of`.
-    pub fn of(&self) -> &Of {
-        &self.followed.of
+    /// The threads that are followed.
+    pub fn selected(&self) -> &Selected {
+        &self.followed.selected
     }
 
     fn is_one(&self, thread: i32, comm: &str) -> bool {
-        match &self.followed.of {
-            Of::Named(name) => comm == name,
-            Of::Numbered(_) => self.ids.contains(&thread),
-        }
+        self.followed.selected.is_one(thread, comm)
     }
 
     /// Adds an interruption if its victim is one of them. Returns true if it is.

@@ -3,12 +3,13 @@
 //! works (`crates/dyntick/tests/e2e/ledger.rs`); the rest is advice in words.
 
 use super::{Amount, Ended, Fault, Place, Spent, Waits};
+use crate::fixes::quoted;
 use dyntick_model::{CpuList, Fix, signal_name};
 
 /// The facts that a title or a fix needs in addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clues {
-    /// The group with the quota, as its path below the root of the hierarchy, if a shell reads it literally.
+    /// The group with the quota, as its path below the root of the hierarchy.
     pub quota_group: Option<String>,
     /// The quota in words.
     pub quota: Option<String>,
@@ -36,8 +37,8 @@ pub struct Words {
 }
 
 impl Words {
-    fn new(title: impl Into<String>, explanation: &'static str, fixes: &[Fix]) -> Self {
-        Self { title: title.into(), explanation, fixes: fixes.to_vec() }
+    fn new(title: impl Into<String>, explanation: &'static str, fixes: Vec<Fix>) -> Self {
+        Self { title: title.into(), explanation, fixes }
     }
 }
 
@@ -52,30 +53,30 @@ fn advice(text: impl Into<String>) -> Fix {
 /// The words about a use, of which this is the sum.
 pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
     match spent {
-        Spent::Ran => Words::new("ran, in user mode and in the kernel", "", &[]),
+        Spent::Ran => Words::new("ran, in user mode and in the kernel", "", Vec::new()),
         Spent::Fault(kind) => of_fault(*kind, amount, clues),
-        Spent::Interrupted => Words::new("interrupted on its CPU: by what, see below", "", &[]),
+        Spent::Interrupted => Words::new("interrupted on its CPU: by what, see below", "", Vec::new()),
         Spent::Preempted(by) => Words::new(
             format!("ready to run, while {by} had the CPU"),
             "Several tasks want one CPU, and the scheduler gives it to one after the other.",
-            &[],
+            Vec::new(),
         ),
         Spent::RealTimeLimit => Words::new(
             "throttled: real-time tasks had used up their share of the CPU",
             "Real-time tasks may use sched_rt_runtime_us of each sched_rt_period_us, 950 ms of each second by default. \
              Then they wait for the next period, even if nothing else wants the CPU.",
-            &[command("sysctl -w kernel.sched_rt_runtime_us=-1")],
+            vec![command("sysctl -w kernel.sched_rt_runtime_us=-1")],
         ),
         Spent::Quota => of_quota(clues),
         Spent::NothingRan => Words::new(
             "ready to run, while its CPU ran nothing",
             "A thread that is ready does not get an idle CPU if its group is throttled. No quota of it is known.",
-            &[],
+            Vec::new(),
         ),
         Spent::WakingUp => Words::new(
             "waking up: from the wake-up to the CPU, which had to leave idle",
             "The wake-up's interrupt, the exit from the idle state, and the switch.",
-            &[],
+            Vec::new(),
         ),
         Spent::Stopped(signal) => Words::new(
             match signal {
@@ -83,12 +84,12 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
                 None => format!("stopped by a signal{}", until(amount)),
             },
             "A stopped thread runs again after SIGCONT.",
-            &[],
+            Vec::new(),
         ),
         Spent::Traced => Words::new(
             format!("stopped by a tracer (ptrace){}", until(amount)),
             "A debugger or a profiler stops the thread to look at it, and lets it go.",
-            &[advice(
+            vec![advice(
                 "end the tracer, or take one that does not stop the program (perf, eBPF, a non-blocking mode)",
             )],
         ),
@@ -96,92 +97,94 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
         Spent::Kept(holder, by) => Words::new(
             format!("waited for {holder}, which {by} kept from its CPU"),
             "A thread waits for one that cannot run: the lock does not lend it the priority of those that wait.",
-            &[advice("make the lock a mutex with PTHREAD_PRIO_INHERIT, or do not share it")],
+            vec![advice("make the lock a mutex with PTHREAD_PRIO_INHERIT, or do not share it")],
         ),
         Spent::Slept(Some(place)) if place.waits == Waits::Futex => of_futex(place, amount, clues),
-        Spent::Slept(place) => Words::new(slept(place.as_ref()), "", &[]),
+        Spent::Slept(place) => Words::new(slept(place.as_ref()), "", Vec::new()),
         Spent::Unseen => {
-            Words::new("on CPUs that are not recorded, or before anything was seen of it", "", &[])
+            Words::new("on CPUs that are not recorded, or before anything was seen of it", "", Vec::new())
         }
     }
 }
 
 fn of_quota(clues: &Clues) -> Words {
     let of = clues.quota.as_ref().map_or(String::new(), |quota| format!(" ({quota})"));
-    let fix =
-        clues.quota_group.as_ref().map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/cpu.max")));
-    Words {
-        title: format!("throttled: the CPU quota of its control group was used up{of}"),
-        explanation: "A group that has used up cpu.max waits for the next period, even if nothing else wants the CPU.",
-        fixes: fix.into_iter().collect(),
-    }
+    let group = clues.quota_group.as_deref().and_then(quoted);
+    let fix = group.map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/cpu.max")));
+    Words::new(
+        format!("throttled: the CPU quota of its control group was used up{of}"),
+        "A group that has used up cpu.max waits for the next period, even if nothing else wants the CPU.",
+        fix.into_iter().collect(),
+    )
 }
 
 fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
     // Most of them: the counters are the machine's, not the thread's.
     let are_most = |count: u64| count > 0 && count * 2 >= amount.count;
     match kind {
-        Fault::Write => {
-            let fork = advice("fork less often, or from a process that does not share this memory");
-            Words::new(
-                "page faults: writes to pages that were there and write-protected",
-                "After fork() parent and child share their pages, and the first write to each copies it. Write \
-                 protection by userfaultfd, soft-dirty tracking or KSM has the same effect.",
-                if clues.forked { std::slice::from_ref(&fork) } else { &[] },
-            )
-        }
+        Fault::Write => Words::new(
+            "page faults: writes to pages that were there and write-protected",
+            "After fork() parent and child share their pages, and the first write to each copies it. Write protection by \
+             userfaultfd, soft-dirty tracking or KSM has the same effect.",
+            clues
+                .forked
+                .then(|| advice("fork less often, or from a process that does not share this memory"))
+                .into_iter()
+                .collect(),
+        ),
         Fault::Absent | Fault::Access if are_most(clues.numa_hints) => Words::new(
             "page faults: NUMA hints",
             "The kernel unmaps pages to see which node uses them, and moves them at the next access (NUMA balancing).",
-            &[command("sysctl -w kernel.numa_balancing=0")],
+            vec![command("sysctl -w kernel.numa_balancing=0")],
         ),
         Fault::Absent if are_most(clues.huge_faults) => Words::new(
             "page faults: huge pages, which are cleared at the first access",
             "A huge page of 2 MiB is found and cleared within one fault.",
-            &[advice("touch the memory once before it matters, and keep it; or use no huge pages for it")],
+            vec![advice("touch the memory once before it matters, and keep it; or use no huge pages for it")],
         ),
         Fault::Absent if are_most(clues.major_faults) => Words::new(
             "page faults: pages that were read from disk or swap",
             "",
-            &[advice("lock the memory with mlockall(), so that it stays")],
+            vec![advice("lock the memory with mlockall(), so that it stays")],
         ),
         Fault::Absent => Words::new(
             "page faults: pages that were not there",
             "The first access to each page of memory finds, clears and maps it.",
-            &[advice("touch the memory once before it matters, and keep it")],
+            vec![advice("touch the memory once before it matters, and keep it")],
         ),
-        Fault::Access => Words::new("page faults: accesses that a page did not permit", "", &[]),
+        Fault::Access => Words::new("page faults: accesses that a page did not permit", "", Vec::new()),
     }
 }
 
 fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
     let Some(place) = place else {
-        return Words::new(format!("blocked in the kernel{}", until(amount)), "", &[]);
+        return Words::new(format!("blocked in the kernel{}", until(amount)), "", Vec::new());
     };
     let at = at(place);
     match place.waits {
-        Waits::MemoryMap => Words {
-            title: format!("blocked by the lock of the memory map (mmap_lock){at}{}", until(amount)),
-            explanation: "Reading /proc/PID/smaps and the like, page faults, mmap and munmap of one process exclude one \
-                          another.",
-            fixes: holder(amount)
-                .map(|holder| {
-                    advice(format!(
-                        "have {holder} look at this process less often; /proc/PID/statm and status need no lock"
-                    ))
-                })
-                .into_iter()
-                .collect(),
-        },
-        Waits::Lock => Words::new(format!("blocked by a lock of the kernel{at}{}", until(amount)), "", &[]),
-        Waits::Io => Words::new(format!("blocked by a page or a disk{at}"), "", &[]),
+        Waits::MemoryMap => {
+            let less = |holder| {
+                advice(format!(
+                    "have {holder} look at this process less often; /proc/PID/statm and status need no lock"
+                ))
+            };
+            Words::new(
+                format!("blocked by the lock of the memory map (mmap_lock){at}{}", until(amount)),
+                "Reading /proc/PID/smaps and the like, page faults, mmap and munmap of one process exclude one another.",
+                holder(amount).map(less).into_iter().collect(),
+            )
+        }
+        Waits::Lock => {
+            Words::new(format!("blocked by a lock of the kernel{at}{}", until(amount)), "", Vec::new())
+        }
+        Waits::Io => Words::new(format!("blocked by a page or a disk{at}"), "", Vec::new()),
         Waits::Memory => Words::new(
             format!("blocked by the search for free memory{at}"),
             "The machine, or the memory limit of the control group, has no free memory left.",
-            &[],
+            Vec::new(),
         ),
-        Waits::Rcu => Words::new(format!("blocked until an RCU grace period ended{at}"), "", &[]),
-        _ => Words::new(format!("blocked in {}{at}{}", place.function, until(amount)), "", &[]),
+        Waits::Rcu => Words::new(format!("blocked until an RCU grace period ended{at}"), "", Vec::new()),
+        _ => Words::new(format!("blocked in {}{at}{}", place.function, until(amount)), "", Vec::new()),
     }
 }
 
@@ -190,11 +193,14 @@ fn of_futex(place: &Place, amount: &Amount, clues: &Clues) -> Words {
     let others: CpuList = amount.from.iter().copied().filter(|cpu| !clues.cpus.contains(*cpu)).collect();
     let explanation = "It waited for a lock or a condition of the program, until another thread woke it. If that thread was \
                        kept from its own CPU meanwhile, e.g. by one of a higher priority, the time was lost.";
-    let fix = advice(format!(
-        "see what kept the other thread: record its CPU, too: -C {}",
-        clues.cpus.union(&others)
-    ));
-    Words::new(title, explanation, if others.is_empty() { &[] } else { std::slice::from_ref(&fix) })
+    let record = || {
+        advice(format!(
+            "see what kept the other thread: record its CPU, too: -C {}",
+            clues.cpus.union(&others)
+        ))
+    };
+    let fix = (!others.is_empty()).then(record);
+    Words::new(title, explanation, fix.into_iter().collect())
 }
 
 fn slept(place: Option<&Place>) -> String {

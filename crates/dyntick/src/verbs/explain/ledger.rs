@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of where the time of a command's threads went, with a verdict before it.
 
-use dyntick_record::{Ledger, Part};
+use dyntick_record::{Ledger, PROBE, Part};
 use dyntick_report::{Block, Cell, Column, Finding, Table, numbers, row};
 
 /// The number of parts that are listed, and of lost ones that are explained, unless all are requested.
@@ -62,7 +62,7 @@ fn verdict(ledger: &Ledger, who: &str) -> String {
     {
         verdict += &format!(" Besides, it {} for {}.", part.title, numbers::duration(ns as f64));
     }
-    let probes = ledger.parts.iter().filter(|part| part.part == "probe");
+    let probes = ledger.parts.iter().filter(|part| part.part == PROBE);
     probes.for_each(|probe| {
         verdict += &format!(" It was {}, {} times.", probe.title, numbers::count(probe.count))
     });
