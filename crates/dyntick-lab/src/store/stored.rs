@@ -38,22 +38,26 @@ pub(super) fn text(analysis: &Analysis) -> Vec<u8> {
 
 /// Stores the text of an analysis in the folder of its run, which no other process reads yet.
 pub(super) fn write(place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
-    write_to(place, place, sealer, json)
+    write_to(place, place, sealer, json).map(drop)
 }
 
 /// Replaces the analysis of a stored run. The new file is made beside the run's folder: in it the seal of the run would
 /// not hold meanwhile.
 pub(super) fn replace(place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
     let beside = RunningFolder::new(&place.join(".."))?;
-    write_to(beside.path(), place, sealer, json)?;
+    if !write_to(beside.path(), place, sealer, json)? {
+        return Ok(());
+    }
     let file = place.join(ANALYSIS);
     std::fs::rename(beside.path().join(ANALYSIS), &file).map_err(|error| CacheError::from_io(&file, error))
 }
 
-fn write_to(folder: &Path, place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
-    match sealer.seal_analysis(place, json) {
-        Some(seal) => write_whole(&folder.join(ANALYSIS), &[seal.as_bytes(), b"\n", json].concat()),
-        // The program's own file cannot be read.
-        None => Ok(()),
+/// Returns false if it is not stored: no reader would take it, or the program's own file cannot be read.
+fn write_to(folder: &Path, place: &Path, sealer: &Sealer, json: &[u8]) -> Result<bool, CacheError> {
+    let Some(seal) = sealer.seal_analysis(place, json) else { return Ok(false) };
+    let file = [seal.as_bytes(), b"\n", json].concat();
+    if file.len() as u64 > LARGEST {
+        return Ok(false);
     }
+    write_whole(&folder.join(ANALYSIS), &file).map(|()| true)
 }
