@@ -23,6 +23,7 @@ mod settle;
 mod shell;
 mod tasks;
 
+pub use settle::pin;
 pub use tasks::{TASK_COMMAND, run_task, spin_block};
 
 use anyhow::{Context, Result};

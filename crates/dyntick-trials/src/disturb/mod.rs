@@ -14,7 +14,8 @@ mod timers;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use stage::{Stage, others, pin};
+use dyntick_agent::pin;
+use stage::{Stage, others};
 
 /// The arguments of `disturb` and of `explain`.
 #[derive(Args)]

@@ -2,10 +2,9 @@
 //! The stage of a disturbance: the CPU, its victim, the time.
 
 use anyhow::{Context, Result};
-use dyntick_agent::spin_block;
+use dyntick_agent::{pin, spin_block};
 use dyntick_model::CpuList;
 use dyntick_observe::thread::now_ns;
-use dyntick_system::run_on;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread::JoinHandle;
@@ -133,9 +132,4 @@ pub(super) fn others(cpu: u32) -> Result<CpuList> {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
     let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
     Ok(online.difference(&CpuList::from_iter([cpu])))
-}
-
-/// Lets this thread run on these CPUs only.
-pub(super) fn pin(cpus: &CpuList) -> Result<()> {
-    run_on(None, cpus).with_context(|| format!("run on CPUs {cpus}"))
 }

@@ -2,9 +2,9 @@
 //! Disturbances by other tasks and by the scheduler.
 
 use super::Disturbance;
-use super::stage::{Stage, checked, pin, write};
+use super::stage::{Stage, checked, write};
 use anyhow::{Context, Result};
-use dyntick_agent::{deadline, spin_block};
+use dyntick_agent::{deadline, pin, spin_block};
 use dyntick_model::CpuList;
 use dyntick_system::schedule;
 use std::sync::atomic::Ordering;
