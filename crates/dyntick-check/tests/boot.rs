@@ -176,7 +176,7 @@ fn owner_decides_if_all_together_leave_no_cpu() {
     assert!(reboot(&CommandLine::parse("isolcpu=1-6"), Some("7")).is_some());
 }
 
-/// Where all lists must be equal, a corrected parameter takes the others' place. The property below met this by chance.
+/// A corrected parameter takes the place of other lists if all must be equal. The property below met this by chance.
 #[test]
 fn corrected_parameter_contradicts_no_other() {
     let (text, release) = ("isolcpu=nohz,2 isolcpus=nohz,0", "4.18.0-553.el8.x86_64");
@@ -246,7 +246,7 @@ proptest! {
                 let gained = gained.iter().fold(CpuList::default(), |sum, cpus| sum.union(cpus));
                 let judged_anew = !finding.cpus.is_empty() && finding.cpus.is_subset(&gained);
                 let lesser = finding.severity < Severity::Error && judged_anew;
-                // A list with the boot CPU has a finding of its own, and is judged in detail without that CPU.
+                // A list with the boot CPU has its own finding, and is judged in detail without that CPU.
                 let hidden = known.contains("boot-cpu-isolated") || known.contains("all-cpus-isolated");
                 let lesser = lesser || finding.severity < Severity::Error && hidden;
                 // A misspelt parameter removes no other from the line.

@@ -69,7 +69,7 @@ pub(super) static MEMBERS: &[Rule] = &[
     Rule {
         id: "function-call:__cpa_flush_tlb",
         title: "Page attributes of kernel memory changed: TLB flush on all CPUs",
-        explanation: "The kernel changed the protection of its own memory: a module or BPF program was loaded or unloaded, or a driver changed the caching of memory.",
+        explanation: "The kernel changed the protection of kernel memory: a module or BPF program was loaded or unloaded, or a driver changed the caching of memory.",
         fixes: &[RuleFix::advice(
             "load modules and BPF programs before the quiet phase; explain --stacks shows which function asked for it",
             "No change of attributes, no flush.",

@@ -194,8 +194,8 @@ fn tells_what_it_can(source: &str, needs: &str) {
     };
     let stat: Printed = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((stat.counted, stat.source), (false, None));
-    let told = |lack: &Missing| lack.needs.contains(needs);
-    assert!(stat.missing.iter().any(told), "{:?}", stat.missing);
+    let names_it = |lack: &Missing| lack.needs.contains(needs);
+    assert!(stat.missing.iter().any(names_it), "{:?}", stat.missing);
     let machine = &stat.cpus[0].machine;
     assert!(machine.interrupts.values().any(|count| *count > 0), "{machine:?}");
 }
