@@ -56,8 +56,14 @@ fn counts(snapshot: &Snapshot) -> BTreeMap<Key, Count> {
 /// At each end of the window one event may have met the one program and not yet the other.
 const BETWEEN: u64 = 2;
 
-/// The counts by trace events are within those by eBPF; the keys that were compared are returned.
-fn assert_same_counts(seen: &Seen) -> BTreeSet<Key> {
+/// True for time slices. Some kernels of virtual machines record no switch from idle, so a time slice has no known end.
+fn is_time_slice(key: &Key) -> bool {
+    matches!(key, Key::Idle | Key::Task { .. } | Key::KernelThread { .. })
+}
+
+/// The counts by trace events are within those by eBPF; the keys that were compared are returned. `switches` is true if
+/// the kernel is known to record each switch.
+fn assert_same_counts(seen: &Seen, switches: bool) -> BTreeSet<Key> {
     let (inner, traced, outer) = (counts(&seen.inner), counts(&seen.traced), counts(&seen.outer));
     assert_eq!(seen.traced.lost, Default::default());
     let keys: BTreeSet<Key> = inner.keys().chain(traced.keys()).cloned().collect();
@@ -68,7 +74,9 @@ fn assert_same_counts(seen: &Seen) -> BTreeSet<Key> {
         let what = format!("{key:?}: eBPF {least} to {most}, trace events {count}");
         println!("{what}");
         assert!(least <= count + BETWEEN && count <= most + BETWEEN, "{what}");
-        assert!(ended_least <= ended + BETWEEN && ended <= ended_most + BETWEEN, "{what}, {ended} ended");
+        if switches || !is_time_slice(key) {
+            assert!(ended_least <= ended + BETWEEN && ended <= ended_most + BETWEEN, "{what}, {ended} ended");
+        }
     }
     keys
 }
@@ -142,7 +150,7 @@ fn on_this_machine() {
         Ok(seen) if seen.traced.lost.events() > 0 => {
             eprintln!("not compared: this machine has too much else to do: {:?}", seen.traced.lost);
         }
-        Ok(seen) => println!("{} keys", assert_same_counts(&seen).len()),
+        Ok(seen) => println!("{} keys", assert_same_counts(&seen, false).len()),
         Err(why) => eprintln!("skipped: {why}"),
     }
     if let Err(why) = assert_losses_are_exact() {
@@ -182,7 +190,7 @@ fn in_a_guest() {
         assert!(disturb.status().unwrap().success());
     });
     let seen = seen.unwrap();
-    let keys = assert_same_counts(&seen);
+    let keys = assert_same_counts(&seen, true);
     assert_same_durations(&seen, &keys);
     let families: BTreeSet<String> =
         keys.iter().map(|key| serde_json::to_value(key).unwrap()["what"].to_string()).collect();
