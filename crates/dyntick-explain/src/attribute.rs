@@ -120,7 +120,7 @@ impl Shared {
             None if self.causes.len() < MOST_CAUSES => _ = self.causes.insert(finding.cause.clone()),
             None => finding = unknown(),
         }
-        let (steps, hash) = self.chains.keep(finding.chain);
+        let (steps, hash) = self.chains.keep(from_the_end(case, finding.chain));
         let functions = functions(case.facts);
         let functions = if functions.is_empty() { Arc::default() } else { self.functions.keep(functions).0 };
         Interruption {
@@ -135,6 +135,18 @@ impl Shared {
             other: case.other().cloned(),
             stack: None,
         }
+    }
+}
+
+/// A chain that begins at a user's task or a device, if a worker or a thread acted for it.
+fn from_the_end(case: &Case<'_>, chain: Vec<Step>) -> Vec<Step> {
+    let go_between =
+        case.origin().filter(|origin| chain.first().and_then(Step::by) == Some(&(*origin).into()));
+    let before = go_between
+        .and_then(|origin| origin.behind.as_ref()?.steps(origin, &|task| case.log.is_kernel_thread(task)));
+    match before {
+        Some(before) => before.into_iter().chain(chain).collect(),
+        None => chain,
     }
 }
 

@@ -302,7 +302,14 @@ mod tests {
     #[test]
     fn interrupts_that_never_arrive_are_dropped() {
         let mut cpu = Cpu::new(0, false, true);
-        let origin = Origin { cpu: 1, task: task(7, "x"), function: None, place: Place::Task, stack: None };
+        let origin = Origin {
+            cpu: 1,
+            task: task(7, "x"),
+            function: None,
+            place: Place::Task,
+            stack: None,
+            behind: None,
+        };
         for ts in 0..2 * MOST_PENDING as u64 {
             let send = Send { ts, origin: origin.clone(), callsite: "f".into(), reschedule: true };
             cpu.will_call(Call { function: "g".into(), by: Some(send.clone()) });

@@ -2,7 +2,7 @@
 //! The facts of one interruption, before its cause is searched for.
 
 use crate::stack::Slot;
-use crate::{Actor, Source, Task};
+use crate::{Actor, Source, Step, Task};
 use dyntick_model::{Event, Interrupt, Role, Softirq, Symbol, TickDependency};
 use std::sync::Arc;
 
@@ -135,6 +135,55 @@ pub(crate) struct Origin {
     pub place: Place,
     /// The call stack, if stacks are recorded.
     pub stack: Option<Slot>,
+    /// The one for which it acted, if it is a worker or a thread that acts for others.
+    pub behind: Option<Arc<Behind>>,
+}
+
+/// The one for which a worker or a thread of the kernel acted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// It queued the work item that ran.
+    Queued(Origin),
+    /// Its callback waits for the grace period that the thread ends.
+    Called(Origin),
+}
+
+/// The maximum number of origins behind one another. A work item may queue itself again and again.
+const DEEPEST: usize = 4;
+
+impl Behind {
+    /// Creates it, unless too many are behind one another.
+    pub fn new(self) -> Option<Arc<Self>> {
+        (self.depth() <= DEEPEST).then(|| Arc::new(self))
+    }
+
+    fn origin(&self) -> &Origin {
+        let (Behind::Queued(origin) | Behind::Called(origin)) = self;
+        origin
+    }
+
+    fn depth(&self) -> usize {
+        1 + self.origin().behind.as_ref().map_or(0, |behind| behind.depth())
+    }
+
+    /// Returns the steps from a user's task or a device to the action of `origin`, which it is behind; `None` if they
+    /// end elsewhere.
+    pub fn steps(&self, origin: &Origin, is_kernels: &impl Fn(&Task) -> bool) -> Option<Vec<Step>> {
+        let by = self.origin();
+        let mut steps = match &by.behind {
+            Some(behind) => behind.steps(by, is_kernels)?,
+            None if by.is_an_end(is_kernels) => Vec::new(),
+            None => return None,
+        };
+        let actor = by.into();
+        steps.push(match (self, &origin.function) {
+            (Behind::Queued(_), Some(function)) => {
+                Step::QueuedWork { by: actor, function: function.clone(), cpu: origin.cpu }
+            }
+            _ => Step::WaitsForRcuTasksTrace { by: actor },
+        });
+        Some(steps)
+    }
 }
 
 /// The context of an action.
@@ -149,6 +198,15 @@ pub(crate) enum Place {
 }
 
 impl Origin {
+    /// Returns true for a user's task or a device: nothing more is looked for behind it.
+    fn is_an_end(&self, is_kernels: &impl Fn(&Task) -> bool) -> bool {
+        match &self.place {
+            Place::Task => self.task.pid != 0 && !is_kernels(&self.task),
+            Place::Interrupt(source) => matches!(source, Some(Source::Device(_))),
+            Place::Softirq(_) => false,
+        }
+    }
+
     /// The known role of its function.
     fn role(&self) -> Option<Role> {
         self.function.as_ref().and_then(|function| Role::of(function))
@@ -256,7 +314,7 @@ impl Facts {
         let is_deadline = |timer: &&HrtimerRun| Role::of(&timer.function) == Some(Role::DeadlineTimer);
         let function = Some(self.hrtimers.iter().find(is_deadline)?.function.clone());
         let (place, task) = (Place::Interrupt(None), self.victim.clone());
-        Some(Origin { cpu: self.cpu, task, function, place, stack: None })
+        Some(Origin { cpu: self.cpu, task, function, place, stack: None, behind: None })
     }
 
     /// Returns true if its only purpose is a new decision on the tick.

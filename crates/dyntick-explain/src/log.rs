@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The state across CPUs: names, running functions, and the origins of queued work.
 
-use crate::facts::{HrtimerRun, Origin, Place, TimerRun, WorkRun};
+use crate::facts::{Behind, HrtimerRun, Origin, Place, TimerRun, WorkRun};
 use crate::stack::{Slot, Stack};
 use crate::threads::Threads;
 use crate::{Context, Source, Task, names};
@@ -41,6 +41,8 @@ pub(crate) struct Log {
     works: Map<i32, Vec<(u64, WorkRun)>>,
     /// The last one that queued a work item, by its address.
     queued: Map<u64, Origin>,
+    /// The last one whose callback waits for a grace period of RCU Tasks Trace.
+    rcu_tasks_trace: Option<Origin>,
     /// The origin whose stack is still to follow, by the CPU of its event.
     slots: Map<u32, (i32, Slot)>,
     /// The part of the stack that has come.
@@ -83,6 +85,7 @@ impl Log {
             SchedWakeup { pid, comm, .. } | SchedMigrate { pid, comm, .. } => self.threads.name(*pid, comm),
             TaskRename { pid, comm } => self.threads.name(*pid, comm),
             SignalSent { signal, .. } => _ = self.signals.insert(event.pid, *signal),
+            RcuTasksTrace => self.rcu_tasks_trace = Some(self.origin(event)),
             SchedFork { parent, child } => self.threads.fork(*parent, *child),
             TimerStart { timer, flags, function, .. } => {
                 self.timers.insert(*timer, *flags);
@@ -232,7 +235,21 @@ impl Log {
             Within::Interrupt => Place::Interrupt(self.interrupts.get(&cpu).cloned()),
         };
         let stack = if self.has_stacks { self.slots.get(&cpu).map(|(_, slot)| slot.clone()) } else { None };
-        Origin { cpu, task: self.task(pid), function, place, stack }
+        let behind = if place == Place::Task { self.behind(pid, function.as_ref()) } else { None };
+        Origin { cpu, task: self.task(pid), function, place, stack, behind }
+    }
+
+    /// The one for which a thread acts, in this function if one is known.
+    fn behind(&self, pid: i32, function: Option<&Symbol>) -> Option<Arc<Behind>> {
+        let work = self.works.get(&pid).and_then(|works| works.last());
+        match work.filter(|(_, work)| Some(&work.function) == function) {
+            Some((_, work)) => work.queued_by.clone().map(Behind::Queued),
+            None if names::is_rcu_tasks_trace(&self.task(pid).comm) => {
+                self.rcu_tasks_trace.clone().map(Behind::Called)
+            }
+            None => None,
+        }
+        .and_then(Behind::new)
     }
 
     /// Returns a timer that expires.

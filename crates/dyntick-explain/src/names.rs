@@ -68,6 +68,12 @@ pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
 }
 
+/// Returns true for the thread of RCU Tasks Trace. The other threads of RCU serve all CPUs at once, and any task may
+/// have begun what they do.
+pub(crate) fn is_rcu_tasks_trace(comm: &str) -> bool {
+    comm.starts_with("rcu_tasks_trace")
+}
+
 /// The per-CPU threads, which are bound to their CPU (`PF_NO_SETAFFINITY`), and the workers of workqueues, whose
 /// affinity cannot be set either.
 const BOUND: [&str; 10] = [

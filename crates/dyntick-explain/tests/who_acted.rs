@@ -92,6 +92,95 @@ fn flush_by_another_process_is_reported() {
     }
 }
 
+/// The chain of an interrupt that a thread with this name sends, after these events of CPU 0: thread, context, event.
+fn sent_after(comm: &str, before: Vec<(i32, Within, EventKind)>) -> Vec<String> {
+    let function = || "do_sync_core".into();
+    let sent = CsdQueued { target: 1, callsite: "on_each_cpu_cond_mask".into(), function: function() };
+    let before = before.into_iter().chain([(20, Within::Task, sent)]);
+    let event = |(i, (pid, within, kind))| Event { ts: 1000 * (i as u64 + 1), cpu: 0, pid, within, kind };
+    let vector = Interrupt::FunctionCall;
+    let ran = events(vec![
+        (Within::Interrupt, InterruptEntry { source: vector }),
+        (Within::Interrupt, CsdEntry { function: function() }),
+        (Within::Interrupt, CsdExit { function: function() }),
+        (Within::Interrupt, InterruptExit { source: vector }),
+    ]);
+    let events: Vec<Event> = before.enumerate().map(event).chain(ran).collect();
+    let mut context = context("1", Known::default());
+    context.comms.insert(20, comm.into());
+    chain(
+        explain(&events, &context)
+            .interruptions
+            .iter()
+            .find(|one| one.cpu == 1)
+            .expect("CPU 1 was interrupted"),
+    )
+}
+
+fn queue(work: u64, function: &str) -> EventKind {
+    WorkQueued { work, function: function.into(), target: 0 }
+}
+
+fn work(work: u64, function: &str) -> EventKind {
+    WorkStart { work, function: function.into() }
+}
+
+#[test]
+fn chain_goes_on_through_work_items_to_a_users_task() {
+    let one =
+        vec![(9, Within::Task, queue(1, "netstamp_clear")), (20, Within::Task, work(1, "netstamp_clear"))];
+    assert_eq!(
+        sent_after("kworker/0:1", one)[..2],
+        [
+            "bash [9] on CPU 0 queued netstamp_clear for CPU 0",
+            "netstamp_clear on CPU 0 sent the interrupt (on_each_cpu_cond_mask)"
+        ]
+    );
+    // One work item behind another, and then a timer: no user's task is known.
+    let behind = |first: (i32, Within, EventKind)| {
+        let then = vec![
+            (20, Within::Task, work(1, "first")),
+            (20, Within::Task, queue(2, "second")),
+            (20, Within::Task, WorkEnd { work: 1 }),
+            (20, Within::Task, work(2, "second")),
+        ];
+        sent_after("kworker/0:1", [first].into_iter().chain(then).collect())
+    };
+    let of_a_task = behind((9, Within::Task, queue(1, "first")));
+    assert_eq!(of_a_task[0], "bash [9] on CPU 0 queued first for CPU 0");
+    assert_eq!(of_a_task[1], "first on CPU 0 queued second for CPU 0");
+    let of_a_timer = behind((9, Within::Softirq, queue(1, "first")));
+    assert_eq!(of_a_timer[0], "second on CPU 0 sent the interrupt (on_each_cpu_cond_mask)");
+}
+
+#[test]
+fn work_item_that_queues_itself_again_ends_its_chain() {
+    let again = (0..100).flat_map(|_| {
+        [
+            (20, Within::Task, queue(1, "again")),
+            (20, Within::Task, WorkEnd { work: 1 }),
+            (20, Within::Task, work(1, "again")),
+        ]
+    });
+    let first = [(9, Within::Task, queue(1, "again")), (20, Within::Task, work(1, "again"))];
+    let chain = sent_after("kworker/0:1", first.into_iter().chain(again).collect());
+    assert!(chain.len() < 8, "{chain:#?}");
+}
+
+#[test]
+fn chain_goes_on_through_rcu_tasks_trace_and_no_other_thread_of_rcu() {
+    let called = || vec![(9, Within::Task, RcuTasksTrace)];
+    let chain = sent_after("rcu_tasks_trace_kthread", called());
+    assert_eq!(
+        chain[..2],
+        [
+            "bash [9] on CPU 0 called call_rcu_tasks_trace",
+            "rcu_tasks_trace_kthread [20] on CPU 0 sent the interrupt (on_each_cpu_cond_mask)"
+        ]
+    );
+    assert_eq!(sent_after("rcu_preempt", called()).len(), 2);
+}
+
 #[test]
 fn kernel_without_adaptive_ticks_is_the_reason_for_ticks() {
     let timer = 0x10;

@@ -39,5 +39,9 @@ pub const IRQ_WORKS: [Probe; 3] = [
     probe("perf_pending_irq", "perf_pending_irq"),
 ];
 
+/// The probe of what has the thread `rcu_tasks_trace_kthread` interrupt CPUs (kernel/rcu/tasks.h, before 7.0). The thread
+/// is mostly woken by timers, which do not show for which task.
+pub const RCU_TASKS_TRACE: Probe = probe("rcu_tasks_trace", "call_rcu_tasks_trace");
+
 /// The probe at the end of a page fault, which has no event: the function that handles it returns (mm/memory.c).
 pub const FAULT_END: Probe = Probe { name: "fault_end", definition: "handle_mm_fault", at_return: true };

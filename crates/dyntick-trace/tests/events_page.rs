@@ -26,7 +26,6 @@ fn row(event: &TraceEvent) -> String {
         Some(Place::Here) => "recorded CPUs".to_owned(),
         Some(Place::All) => "all CPUs".to_owned(),
         Some(Place::Target(field)) => format!("recorded CPUs, or `{field}` is one"),
-        Some(Place::TargetOrNone(field)) => format!("recorded CPUs, or `{field}` is one or none"),
         Some(Place::Either(one, other)) => format!("recorded CPUs, or `{one}` or `{other}` is one"),
     };
     let guests = match event.guests {

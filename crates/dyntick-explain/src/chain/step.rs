@@ -76,6 +76,9 @@ pub enum Step {
         by: Actor,
         task: Task,
     },
+    WaitsForRcuTasksTrace {
+        by: Actor,
+    },
     /// The load balancer may move tasks here.
     LoadBalanced {
         cpu: u32,
@@ -286,4 +289,20 @@ pub enum Step {
     Stored {
         words: Symbol,
     },
+}
+
+impl Step {
+    /// The actor of the step, if it has one.
+    pub(crate) fn by(&self) -> Option<&Actor> {
+        match self {
+            Step::Sent { by, .. }
+            | Step::Signalled { by, .. }
+            | Step::QueuedIrqWork { by, .. }
+            | Step::QueuedWork { by, .. }
+            | Step::MadeRunnable { by, .. }
+            | Step::Woke { by, .. }
+            | Step::SetTimer { by } => Some(by),
+            _ => None,
+        }
+    }
 }

@@ -46,7 +46,8 @@ impl Cpu {
         if wants_to_run {
             let task = self.runnable.entry(prev.pid).or_insert_with(|| {
                 let (task, place) = (prev.clone(), Place::Task);
-                let woken_by = Origin { cpu: self.cpu, task, function: None, place, stack: None };
+                let woken_by =
+                    Origin { cpu: self.cpu, task, function: None, place, stack: None, behind: None };
                 let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
                 Runnable { newcomer, fresh: false, ran: true }
             });

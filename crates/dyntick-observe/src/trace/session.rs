@@ -8,7 +8,7 @@ use super::probes::{self, Probes};
 use dyntick_model::CpuList;
 use dyntick_system::locked;
 use dyntick_trace::events::{KERNEL_STACK, USER_STACK};
-use dyntick_trace::{CpuStats, Format, Metadata, Probe, Recording, resolve};
+use dyntick_trace::{CpuStats, Metadata, Probe, Recording, resolve};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,14 +193,6 @@ impl TraceSession {
     pub fn formats(&self) -> Result<BTreeMap<String, String>, SessionError> {
         let text = |event: &str| self.read_text(&format!("{}/format", event_folder(event)));
         self.events.iter().map(|(name, event)| Ok((name.clone(), text(event)?))).collect()
-    }
-
-    /// Returns true if a field of an event is a number without a sign; not for an event that this kernel lacks.
-    pub fn is_unsigned(&self, event: &str, field: &str) -> Result<bool, SessionError> {
-        let Some((_, own)) = self.events.iter().find(|(name, _)| name == event) else { return Ok(false) };
-        let text = self.read_text(&format!("{}/format", event_folder(own)))?;
-        let format = Format::parse(event, &text).ok();
-        Ok(format.and_then(|format| format.field(field).map(|field| !field.signed)).unwrap_or(false))
     }
 
     /// Takes out what was recorded, when recording has ended. Names of functions are looked up in `/proc/kallsyms`.
