@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The facts that are needed in addition to the events to explain them.
 
+use crate::Task;
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -101,6 +102,13 @@ impl Context {
     /// The length of the window, s.
     pub fn seconds(&self) -> f64 {
         self.window.1.saturating_sub(self.window.0) as f64 / NANOS_PER_SEC as f64
+    }
+
+    /// The name of the program that a task is of: that of its process if the task is another thread of it, e.g. `rustc`
+    /// for its thread `opt cgu.3`.
+    pub fn program<'a>(&'a self, task: &'a Task) -> &'a Symbol {
+        let process = self.known.processes.get(&task.pid).filter(|process| **process != task.pid);
+        process.and_then(|process| self.comms.get(process)).unwrap_or(&task.comm)
     }
 
     /// Returns true if the kernel is of this release or a newer one, e.g. `at_least(6, 12)`.

@@ -48,6 +48,11 @@ impl Running {
         Ok(Self { child })
     }
 
+    /// Its process.
+    pub fn process(&self) -> i32 {
+        self.child.id() as i32
+    }
+
     /// Waits for its end.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         let pid = Pid::from_child(&self.child);

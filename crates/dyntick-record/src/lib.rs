@@ -13,6 +13,7 @@
 
 mod accept;
 mod buffers;
+mod chains;
 mod context;
 mod counted_causes;
 mod detect;
@@ -56,7 +57,7 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
-pub use ledger::{By, Ledger, Mover, PROBE, Part, ThreadLedger};
+pub use ledger::{By, Ledger, Mover, PROBE, Part, SystemCall, ThreadLedger};
 pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;

@@ -2,7 +2,7 @@
 //! The interruptions of CPUs while a command ran on them: recorded and explained, or only counted if recording is not
 //! possible.
 
-use crate::{About, Explained, Options, record};
+use crate::{About, Explained, Ledger, Options, record};
 use dyntick_explain::fixes::{Named, Target, boot_with};
 use dyntick_explain::rules::named::NOT_ADAPTIVE;
 use dyntick_explain::{CauseId, Summary, rules};
@@ -35,6 +35,8 @@ pub struct Trace {
     pub per_cpu: Vec<Summary>,
     /// The causes, the most frequent first.
     pub causes: Vec<Cause>,
+    /// The time of the command's threads, all of it; null if the command did not begin.
+    pub ledger: Option<Ledger>,
     /// The number of lost events, whose interruptions may be missing.
     pub lost: u64,
     /// The parameters for the kernel's command line that remove the causes.
@@ -65,8 +67,8 @@ pub struct Cause {
     pub chain: Vec<String>,
 }
 
-/// Runs a command and observes the interruptions of its CPUs. `run` starts the command, calls its argument once the
-/// command has begun, and waits for its end. `partition` is true if the CPUs are an isolated partition.
+/// Runs a command and observes the interruptions of its CPUs. `run` starts the command, calls its argument with
+/// the process once the command has begun, and waits for its end. `partition` is true if the CPUs are an isolated partition.
 ///
 /// # Errors
 /// A damaged trace. A failure to record is no error: [`Proof::no_trace`] has the reason.
@@ -74,17 +76,23 @@ pub fn observe<T>(
     cpus: &CpuList,
     partition: bool,
     words: &[String],
-    run: impl FnOnce(&mut dyn FnMut()) -> T,
+    run: impl FnOnce(&mut dyn FnMut(i32)) -> T,
 ) -> Result<(Proof, T), DecodeError> {
-    let mut outcome =
-        Outcome { begun: 0, seconds: 0.0, before: Interrupts::default(), rows: Vec::new(), value: None };
+    let mut outcome = Outcome {
+        begun: 0,
+        process: None,
+        seconds: 0.0,
+        before: Interrupts::default(),
+        rows: Vec::new(),
+        value: None,
+    };
     let mut run = Some(run);
     let mut job = || {
         let Some(run) = run.take() else { return };
         let start = Instant::now();
         outcome.before = interrupts();
-        outcome.value = Some(run(&mut || {
-            outcome.begun = now_ns();
+        outcome.value = Some(run(&mut |process| {
+            (outcome.begun, outcome.process) = (now_ns(), Some(process));
             outcome.before = interrupts();
         }));
         outcome.seconds = start.elapsed().as_secs_f64();
@@ -100,6 +108,7 @@ pub fn observe<T>(
         Ok((mut record, ())) => {
             // The start of the command does not count.
             record.about.window_ns.0 = outcome.begun.max(record.about.window_ns.0);
+            record.about.process = outcome.process;
             let explained = record.explain()?;
             proof.trace = Some(Trace::new(&explained, cpus, partition));
             let (begin, end) = record.about.window_ns;
@@ -112,6 +121,7 @@ pub fn observe<T>(
 
 struct Outcome<T> {
     begun: u64,
+    process: Option<i32>,
     seconds: f64,
     before: Interrupts,
     rows: Vec<(String, u64)>,
@@ -148,7 +158,14 @@ impl Trace {
             if ticks_remain { Vec::new() } else { boot(about, causes.keys().copied(), cpus, partition) };
         let mut causes: Vec<Cause> = causes.into_values().collect();
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
-        Self { causes, lost: explained.lost.values().sum(), boot, ticks_remain, per_cpu }
+        Self {
+            ledger: explained.ledger(),
+            causes,
+            lost: explained.lost.values().sum(),
+            boot,
+            ticks_remain,
+            per_cpu,
+        }
     }
 
     /// The number of interruptions of all CPUs.
@@ -211,7 +228,7 @@ mod tests {
         let cpus: CpuList = "8000".parse().unwrap();
         let mut runs = 0;
         let (proof, value) = observe(&cpus, false, &["true".to_owned()], |begun| {
-            begun();
+            begun(1);
             runs += 1;
             "ended"
         })

@@ -5,15 +5,12 @@ use crate::findings::*;
 use crate::others::Others;
 use crate::sums::{CauseSums, CpuSums};
 use crate::threads::Followed;
-use crate::{Explained, counted_causes, fixes, frames};
+use crate::{Explained, Ledger, chains, counted_causes, fixes, frames};
 use dyntick_explain::rules::named::COMMAND_TASK;
-use dyntick_explain::{CauseId, Chain, Summary, rules};
+use dyntick_explain::{CauseId, Summary, rules};
 use dyntick_model::{Map, Symbol};
 use dyntick_trace::events::consequences;
 use std::cmp::Reverse;
-
-/// The number of chains of causation that are shown of one cause.
-const MOST_CHAINS: usize = 3;
 
 impl Explained<'_> {
     /// The findings about the record.
@@ -32,9 +29,7 @@ impl Explained<'_> {
                 None => self.per_cpu.iter().map(of_cpu).collect(),
             },
             threads: self.followed.as_ref().map(|followed| self.of_threads(followed)),
-            ledger: self.accounts.as_ref().map(|(accounts, more)| {
-                crate::ledger::findings(accounts, *more, about, self.parents.started_by(accounts))
-            }),
+            ledger: self.ledger(),
             lost_events: self.lost.clone(),
             undecoded: self.undecoded,
             notes: about
@@ -43,6 +38,12 @@ impl Explained<'_> {
                 .chain(counted_causes::limits(about))
                 .collect(),
         }
+    }
+
+    /// The time of the threads of the command, or of `--of`; `None` if there is neither.
+    pub fn ledger(&self) -> Option<Ledger> {
+        let (accounts, more) = self.accounts.as_ref()?;
+        Some(crate::ledger::findings(accounts, *more, self.about, self.parents.started_by(accounts)))
     }
 
     /// The findings about a CPU. `own` are its interruptions, `grown` the counters in addition to the trace.
@@ -205,6 +206,7 @@ impl Origin {
 fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseSums) -> CauseFindings {
     let rule = rules::get(cause);
     let timed = !own.untimed;
+    let (chains, more_chains) = chains::foremost(own.chains.counts());
     CauseFindings {
         cause: cause.clone(),
         title: rules::title(cause),
@@ -216,30 +218,14 @@ fn of_cause(others: Others<'_>, summary: &Summary, cause: &CauseId, own: &CauseS
         total_ns: timed.then_some(own.total_ns),
         time_share: 0.0,
         durations_ns: timed.then(|| durations(own)).flatten(),
-        chains: foremost(own.chains.counts()),
-        more_chains: own.chains.len().saturating_sub(MOST_CHAINS),
+        chains,
+        more_chains: more_chains + own.chains.given_up(),
         stacks: frames::folded(others.about, own.stacks.counts()),
         functions: most_frequent(&own.functions),
         fixes: fixes(others.about, summary.cpu, cause, &others.named(&own.named)),
         source: rule.source,
         attributed: rule.names_origin,
     }
-}
-
-/// The most frequent chains; equally frequent ones are in the order of their texts.
-fn foremost(chains: &Map<Chain, u64>) -> Vec<ChainCount> {
-    let mut counts: Vec<u64> = chains.values().copied().collect();
-    counts.sort_unstable_by_key(|count| Reverse(*count));
-    // Only chains that may be shown become text, which takes time.
-    let least = counts.get(MOST_CHAINS - 1).copied().unwrap_or(0);
-    let chains = chains.iter().map(|(chain, count)| (chain, *count));
-    let mut chains: Vec<(&Chain, u64)> = chains.filter(|(_, count)| *count >= least).collect();
-    chains.sort_by_cached_key(|(chain, count)| (Reverse(*count), chain.texts()));
-    chains
-        .into_iter()
-        .take(MOST_CHAINS)
-        .map(|(steps, count)| ChainCount { steps: steps.clone(), count })
-        .collect()
 }
 
 fn most_frequent(counts: &Map<Symbol, u64>) -> Vec<(Symbol, u64)> {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::counted_causes::tests::{counts, record};
 use crate::others::Parents;
-use dyntick_explain::{Interruption, Kind, Task};
+use dyntick_explain::{Chain, Interruption, Kind, Task};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -194,7 +194,7 @@ fn observed(
         arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let observed = proof::observe(&request.cpus, partition, &words, |begun| {
         let running = start()?;
-        begun();
+        begun(running.process());
         running.wait()
     });
     observed.context("the trace cannot be read")
