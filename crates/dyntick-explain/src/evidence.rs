@@ -111,6 +111,9 @@ fn text(kind: &EventKind) -> String {
         }
         LockWait { lock } => format!("contention_begin lock={lock:#x}"),
         LockWaitEnd { lock } => format!("contention_end lock={lock:#x}"),
+        CallEntry { number } => format!("sys_enter {number}"),
+        CallExit { number } => format!("sys_exit {number}"),
+        RcuTasksTrace => "call_rcu_tasks_trace".to_owned(),
         PageFaultEnd => "handle_mm_fault returns".to_owned(),
         SignalSent { signal, pid } => format!("signal_generate sig={signal} pid={pid}"),
         Itimer { which, armed } => format!("itimer_state which={which} armed={}", u8::from(*armed)),

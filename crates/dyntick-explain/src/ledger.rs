@@ -94,10 +94,24 @@ struct LockWait {
     by: Option<Ended>,
 }
 
+/// A system call that a thread makes.
+#[derive(Debug)]
+struct Call {
+    number: u32,
+    begin: u64,
+    /// The time since which it has had the CPU for it.
+    since: u64,
+    /// The time that it had before.
+    ns: u64,
+    /// The time of that in page faults, in interrupts, and spinning for locks.
+    other_ns: u64,
+}
+
 #[derive(Debug)]
 struct Followed {
     task: Task,
     state: State,
+    call: Option<Call>,
     fault: Option<Handling>,
     lock: Option<LockWait>,
     account: Account,
@@ -120,6 +134,8 @@ pub struct Ledger<'a, W: Whose> {
     names: Map<i32, Symbol>,
     /// True if the ends of page faults are recorded.
     faults_end: bool,
+    /// True if system calls are recorded.
+    calls: bool,
 }
 
 /// The threads that are ready on each CPU.
@@ -167,7 +183,14 @@ impl<W: Whose> Roll<W> {
                 return None;
             }
             let task = Task::named(pid, comm);
-            let one = Followed { task, state: state(), fault: None, lock: None, account: Account::new(born) };
+            let one = Followed {
+                task,
+                state: state(),
+                call: None,
+                fault: None,
+                lock: None,
+                account: Account::new(born),
+            };
             self.threads.insert(pid, one);
         }
         self.threads.get_mut(&pid)
@@ -187,6 +210,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             signals: Map::default(),
             names: Map::default(),
             faults_end: false,
+            calls: false,
         }
     }
 
@@ -233,6 +257,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             PageFault { error, .. } => self.fault(event, *error),
             PageFaultEnd => self.fault_ends(event),
+            CallEntry { number } => self.call(event, *number),
+            CallExit { .. } => self.call_ends(event),
             LockWait { .. } if event.within == Within::Task => self.lock(event),
             LockWaitEnd { .. } if event.within == Within::Task => self.lock_is_had(event),
             _ => {}
@@ -262,6 +288,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         if let Some(lock) = one.lock.as_mut().filter(|_| runs) {
             lock.spun_ns += now.saturating_sub(lock.since);
+        }
+        if let Some(call) = one.call.as_mut().filter(|_| runs) {
+            call.ns += now.saturating_sub(call.since);
         }
         one.end_state(now, &limits, &self.current);
         match wait::Sleep::of(prev_state) {
@@ -309,6 +338,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         if let Some(lock) = &mut one.lock {
             lock.since = now;
+        }
+        if let Some(call) = &mut one.call {
+            call.since = now;
         }
     }
 
@@ -422,6 +454,22 @@ impl<'a, W: Whose> Ledger<'a, W> {
             let last_ns = if runs { now.saturating_sub(since) } else { 0 };
             let ns = (ns + last_ns).saturating_sub(locked_ns);
             one.account.faulted(kind, ns);
+            one.not_for_call(ns);
+        }
+    }
+
+    fn call(&mut self, event: &Event, number: u32) {
+        let now = self.clamp(event.ts);
+        self.calls = true;
+        if let Some(one) = self.roll.threads.get_mut(&event.pid).filter(|one| one.runs()) {
+            one.call = Some(Call { number, begin: now, since: now, ns: 0, other_ns: 0 });
+        }
+    }
+
+    fn call_ends(&mut self, event: &Event) {
+        let now = self.clamp(event.ts);
+        if let Some(one) = self.roll.threads.get_mut(&event.pid) {
+            one.called(now, true);
         }
     }
 
@@ -454,6 +502,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         if let Some(victim) = self.roll.threads.get_mut(&one.victim.pid) {
             victim.account.interrupted(one.duration_ns);
+            if victim.call.as_ref().is_some_and(|call| call.begin <= one.start_ns) {
+                victim.not_for_call(one.duration_ns);
+            }
         }
     }
 
@@ -490,10 +541,11 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 }
                 one.waited_for(lock);
             }
+            one.called(end, false);
             if !matches!(one.state, State::Ended) {
                 one.end_state(end, &Limits::of(self.context, pid), &self.current);
             }
-            accounts.push(one.account.finish(one.task, end, self.faults_end));
+            accounts.push(one.account.finish(one.task, end, self.faults_end, self.calls));
         }
         accounts.sort_by_key(|account| account.task.pid);
         (accounts, self.roll.more)
@@ -511,7 +563,25 @@ impl Followed {
             fault.locked_ns += lock.spun_ns;
         }
         let LockWait { spun_ns, slept_ns, place, by, .. } = lock;
+        self.not_for_call(spun_ns);
         self.account.waited_for_lock(place.unwrap_or_else(Place::lock), spun_ns, slept_ns, by);
+    }
+
+    /// Adds a system call that is over; `whole` is false if only the window is.
+    fn called(&mut self, now: u64, whole: bool) {
+        let Some(mut call) = self.call.take() else { return };
+        if self.runs() {
+            call.ns += now.saturating_sub(call.since);
+        }
+        let lasted_ns = whole.then(|| now.saturating_sub(call.begin));
+        self.account.called(call.number, call.ns.saturating_sub(call.other_ns), lasted_ns);
+    }
+
+    /// Notes time of the present system call that is counted elsewhere.
+    fn not_for_call(&mut self, ns: u64) {
+        if let Some(call) = &mut self.call {
+            call.other_ns += ns;
+        }
     }
 
     fn ready(&mut self) -> Option<&mut Ready> {

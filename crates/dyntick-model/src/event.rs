@@ -176,6 +176,12 @@ pub enum EventKind {
     PageFault { user: bool, address: u64, ip: u64, error: u64 },
     /// The return of `handle_mm_fault()`, from a probe
     PageFaultEnd,
+    /// `raw_syscalls:sys_enter`
+    CallEntry { number: u32 },
+    /// `raw_syscalls:sys_exit`
+    CallExit { number: u32 },
+    /// A probe of `call_rcu_tasks_trace`: a callback waits for a grace period of RCU Tasks Trace
+    RcuTasksTrace,
     /// `lock:contention_begin` (5.19 and newer): this thread, or what had interrupted it, waits for a lock
     LockWait { lock: u64 },
     /// `lock:contention_end`

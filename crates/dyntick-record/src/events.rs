@@ -5,7 +5,7 @@ use Place::*;
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::trace::{SessionError, TraceSession};
 use dyntick_trace::events::{EVENTS, Place, of_interrupts};
-use dyntick_trace::{FAULT_END, IRQ_WORKS, SENDERS};
+use dyntick_trace::{FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, SENDERS};
 
 /// Opens a session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
@@ -25,17 +25,21 @@ pub(crate) fn session(
     if session.lacks("ipi:ipi_send_cpu") {
         SENDERS.into_iter().chain(IRQ_WORKS).for_each(|probe| _ = session.probe(probe));
     }
+    session.probe(RCU_TASKS_TRACE);
     if cpus == online {
         return Ok(session);
     }
     events.extend(IRQ_WORKS.map(|probe| (format!("probe:{}", probe.name), Here)));
     for (event, place) in &events {
-        if let Some(filter) = filter(cpus, *place, none_of(&session, event, *place)?) {
+        if let Some(filter) = filter(cpus, *place) {
             session.filter(event, &filter)?;
         }
     }
     Ok(session)
 }
+
+/// The events of system calls.
+pub(crate) const CALLS: [&str; 2] = ["raw_syscalls:sys_enter", "raw_syscalls:sys_exit"];
 
 /// The events in which a task causes an interruption: it sends an interrupt, sets a timer, queues work, or wakes or
 /// moves a task.
@@ -62,9 +66,7 @@ pub(crate) fn stacks(
     session.leave_out("exceptions:page_fault_kernel")?;
     for event in EVENTS.iter().filter(|event| CAUSING.contains(&event.name)) {
         // Without this filter, events that the event's own filter rejects would still have a stack.
-        let place = event.place.filter(|_| cpus != online);
-        let none = place.map_or(Ok(SIGNED), |place| none_of(session, event.name, place))?;
-        let filter = place.and_then(|place| filter(cpus, place, none));
+        let filter = event.place.filter(|_| cpus != online).and_then(|place| filter(cpus, place));
         session.kernel_stacks(event.name, filter.as_deref())?;
     }
     SENDERS.iter().try_for_each(|probe| session.kernel_stacks(&format!("probe:{}", probe.name), None))
@@ -79,7 +81,7 @@ pub(crate) fn sleeps(
     kernel: &KernelVersion,
     faults: bool,
 ) -> Result<(), SessionError> {
-    let here = filter(cpus, Here, SIGNED).filter(|_| cpus != online);
+    let here = filter(cpus, Here).filter(|_| cpus != online);
     if (kernel.major, kernel.minor) >= (5, 15) {
         // 0xff: the states of sleep; a preempted thread has none of them.
         let asleep = "prev_state & 0xff".to_owned();
@@ -93,30 +95,16 @@ pub(crate) fn sleeps(
     Ok(())
 }
 
-/// The number with which a filter says that an event has no target CPU. The field is signed in Linux 6.1 and unsigned
-/// in 5.10, whose filters accept no negative number for it.
-fn none_of(session: &TraceSession, event: &str, place: Place) -> Result<&'static str, SessionError> {
-    let TargetOrNone(field) = place else { return Ok(SIGNED) };
-    Ok(if session.is_unsigned(event, field)? { UNSIGNED } else { SIGNED })
-}
-
-const SIGNED: &str = "-1";
-const UNSIGNED: &str = "0xffffffff";
-
-/// The filters, in the kernel's language. `CPU` is the CPU of the event, and `none` the number of no CPU.
-fn filter(cpus: &CpuList, place: Place, none: &str) -> Option<String> {
+/// The filters, in the kernel's language. `CPU` is the CPU of the event.
+fn filter(cpus: &CpuList, place: Place) -> Option<String> {
     let fields: &[&str] = match place {
         All => return None,
         Here => &["CPU"],
-        Target(field) | TargetOrNone(field) => &["CPU", field],
+        Target(field) => &["CPU", field],
         Either(one, other) => &["CPU", one, other],
     };
     let terms = fields.iter().flat_map(|field| ranges(cpus).into_iter().map(move |range| term(field, range)));
-    let none = match place {
-        TargetOrNone(field) => Some(format!("{field} == {none}")),
-        _ => None,
-    };
-    Some(terms.chain(none).collect::<Vec<_>>().join(" || "))
+    Some(terms.collect::<Vec<_>>().join(" || "))
 }
 
 fn term(field: &str, (first, last): (u32, u32)) -> String {
@@ -146,10 +134,9 @@ mod tests {
     #[test]
     fn filters_have_the_kernels_syntax() {
         let cpus: CpuList = "1,4-7".parse().unwrap();
-        assert_eq!(filter(&cpus, All, SIGNED), None);
-        assert_eq!(filter(&cpus, Here, SIGNED).unwrap(), "CPU == 1 || (CPU >= 4 && CPU <= 7)");
+        assert_eq!(filter(&cpus, All), None);
+        assert_eq!(filter(&cpus, Here).unwrap(), "CPU == 1 || (CPU >= 4 && CPU <= 7)");
         let one: CpuList = "3".parse().unwrap();
-        assert_eq!(filter(&one, TargetOrNone("cpu"), SIGNED).unwrap(), "CPU == 3 || cpu == 3 || cpu == -1");
-        assert_eq!(filter(&one, Target("target_cpu"), SIGNED).unwrap(), "CPU == 3 || target_cpu == 3");
+        assert_eq!(filter(&one, Target("target_cpu")).unwrap(), "CPU == 3 || target_cpu == 3");
     }
 }

@@ -9,7 +9,7 @@ use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose}
 use dyntick_model::Fix;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The time of threads, all of it: of the recorded command and its descendants, or of those of `--of`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -30,6 +30,8 @@ pub struct Ledger {
     pub lost_share: f64,
     /// The parts: the lost ones first, the longest first, then the others.
     pub parts: Vec<Part>,
+    /// The complete system calls, those that took longest in all first; null if they were not recorded.
+    pub system_calls: Option<Vec<SystemCall>>,
     /// The moves of these threads to another CPU, by those that moved them, the most frequent first.
     pub moves: Vec<Mover>,
     /// Each of the threads, those that lost most first, at most 256.
@@ -63,12 +65,27 @@ pub struct Part {
 /// A task that ended waits or had the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct By {
-    /// The task, or `an interrupt`.
+    /// The task, or how many tasks of one name, or `an interrupt`.
     pub by: String,
     /// The number.
     pub count: u64,
     /// The time, ns.
     pub ns: u64,
+}
+
+/// The calls of one system call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SystemCall {
+    /// Its name, e.g. `futex()`.
+    pub call: String,
+    /// The number of calls.
+    pub count: u64,
+    /// Their time from entry to exit, ns, with all waits.
+    pub ns: u64,
+    /// The time with a CPU for them, ns, without page faults, interrupts and waits for locks.
+    pub ran_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
 }
 
 /// The one that moved a thread to another CPU.
@@ -164,9 +181,30 @@ pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, for
         awake_ns,
         lost_share: if awake_ns == 0 { 0.0 } else { lost_ns as f64 / awake_ns as f64 },
         parts,
+        system_calls: calls(&accounts, &sums),
         moves,
         by_thread,
     }
+}
+
+/// The system calls of all these threads; `None` if they were not recorded.
+fn calls(accounts: &[&ThreadAccount], sums: &BTreeMap<&Spent, Amount>) -> Option<Vec<SystemCall>> {
+    let is_of_calls = |spent: &&Spent| matches!(spent, Spent::RanInUserMode | Spent::Called(_));
+    sums.keys().copied().find(is_of_calls)?;
+    let mut calls: BTreeMap<u32, Amount> = BTreeMap::new();
+    for (number, amount) in accounts.iter().flat_map(|account| &account.calls) {
+        calls.entry(*number).or_default().merge(amount);
+    }
+    let call = |(number, amount): (u32, Amount)| SystemCall {
+        call: words::call_name(number),
+        count: amount.count,
+        ns: amount.ns,
+        ran_ns: sums.get(&Spent::Called(number)).map_or(0, |ran| ran.ns),
+        longest_ns: amount.longest_ns,
+    };
+    let mut calls: Vec<SystemCall> = calls.into_iter().map(call).collect();
+    calls.sort_by_key(|call| std::cmp::Reverse(call.ns));
+    Some(calls)
 }
 
 /// The part of probes in programs. No event shows their traps, so their time is a part of the time that threads ran.
@@ -219,10 +257,6 @@ fn thread(account: &ThreadAccount) -> ThreadLedger {
 
 fn part(spent: &Spent, amount: &Amount, clues: &Clues, ns: Option<u64>) -> Part {
     let Words { title, explanation, fixes } = words::of(spent, amount, clues);
-    let mut by: Vec<By> =
-        amount.by.iter().map(|(by, (count, ns))| By { by: name(by), count: *count, ns: *ns }).collect();
-    by.sort_by_key(|by| std::cmp::Reverse(by.ns));
-    by.truncate(MOST_BY);
     Part {
         part: spent.name(),
         title,
@@ -230,10 +264,34 @@ fn part(spent: &Spent, amount: &Amount, clues: &Clues, ns: Option<u64>) -> Part 
         ns,
         count: amount.count,
         longest_ns: ns.map(|_| amount.longest_ns),
-        by,
+        by: by_name(amount),
         explanation,
         fixes,
     }
+}
+
+/// The tasks of a sum, those of one name together.
+fn by_name(amount: &Amount) -> Vec<By> {
+    let mut by_name: BTreeMap<&str, (BTreeSet<i32>, By)> = BTreeMap::new();
+    for (ended, (count, ns)) in &amount.by {
+        let (comm, pid) = match ended {
+            Ended::Task(task) => (&*task.comm, task.pid),
+            Ended::Interrupt => ("", 0),
+        };
+        let new = || (BTreeSet::new(), By { by: name(ended), count: 0, ns: 0 });
+        let (pids, sum) = by_name.entry(comm).or_insert_with(new);
+        pids.insert(pid);
+        sum.count += count;
+        sum.ns += ns;
+    }
+    let named = |(comm, (pids, by)): (&str, (BTreeSet<i32>, By))| match pids.len() {
+        1 => by,
+        tasks => By { by: format!("{comm}, {tasks} tasks"), ..by },
+    };
+    let mut by: Vec<By> = by_name.into_iter().map(named).collect();
+    by.sort_by_key(|by| std::cmp::Reverse(by.ns));
+    by.truncate(MOST_BY);
+    by
 }
 
 fn name(by: &Ended) -> String {

@@ -28,6 +28,8 @@ pub struct Options {
     pub stacks: bool,
     /// True if the ends of page faults are recorded, by a probe: if the recording is about a command or a process.
     pub faults: bool,
+    /// True if system calls are recorded: two events for each.
+    pub system_calls: bool,
     /// The options of `--last`, with which only the last seconds are kept. `most_bytes` is then the maximum size of the
     /// ring, in which new events replace older ones.
     pub last: Option<LastSeconds>,
@@ -46,6 +48,7 @@ impl Options {
             command: Vec::new(),
             stacks: false,
             faults: false,
+            system_calls: false,
             last: None,
         }
     }

@@ -5,7 +5,7 @@
 
 use super::arch::x86;
 use super::fields::Fields;
-use super::{FAULT_END, IRQ_WORKS};
+use super::{FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE};
 use Guests::*;
 use Place::*;
 use dyntick_model::EventKind::*;
@@ -40,8 +40,6 @@ pub enum Place {
     All,
     /// The recorded CPUs, and others if this field names a recorded one.
     Target(&'static str),
-    /// Like `Target`, and if the field names no CPU: unbound work runs on any.
-    TargetOrNone(&'static str),
     /// Like `Target`, with two fields.
     Either(&'static str, &'static str),
 }
@@ -153,7 +151,8 @@ pub static EVENTS: &[TraceEvent] = &[
         ..event("timer:timer_expire_exit", &["timer"], |f| Some(TimerExit { timer: f.number()? }))
     },
     TraceEvent {
-        place: Some(TargetOrNone("cpu")),
+        // Work on another CPU may be what interrupts a recorded one.
+        place: Some(All),
         guests: Always,
         ..event("workqueue:workqueue_queue_work", &["work", "function", "cpu"], |f| {
             Some(WorkQueued { work: f.number()?, function: f.function()?, target: f.number()? as u32 })
@@ -170,6 +169,22 @@ pub static EVENTS: &[TraceEvent] = &[
         place: Some(All),
         guests: Always,
         ..event("workqueue:workqueue_execute_end", &["work"], |f| Some(WorkEnd { work: f.number()? }))
+    },
+    TraceEvent {
+        place: Some(All),
+        ..event("sched:sched_kthread_work_queue_work", &["work", "function"], |f| {
+            Some(WorkQueued { work: f.number()?, function: f.function()?, target: u32::MAX })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        ..event("sched:sched_kthread_work_execute_start", &["work", "function"], |f| {
+            Some(WorkStart { work: f.number()?, function: f.function()? })
+        })
+    },
+    TraceEvent {
+        place: Some(All),
+        ..event("sched:sched_kthread_work_execute_end", &["work"], |f| Some(WorkEnd { work: f.number()? }))
     },
     TraceEvent {
         place: Some(Here),
@@ -224,6 +239,8 @@ pub static EVENTS: &[TraceEvent] = &[
             Some(SchedWaking { pid: f.number()? as i32, target: f.number()? as u32 })
         })
     },
+    event("raw_syscalls:sys_enter", &["id"], |f| Some(CallEntry { number: f.number()? as u32 })),
+    event("raw_syscalls:sys_exit", &["id"], |f| Some(CallExit { number: f.number()? as u32 })),
     TraceEvent {
         guests: WithStates,
         ..event("power:cpu_idle", &["state"], |f| {
@@ -400,12 +417,17 @@ pub(super) fn read_as(name: &str) -> Option<&'static TraceEvent> {
 
 /// Returns the meaning of an event whose name shows all.
 pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
-    x86::kind_of(name).or_else(|| of_irq_work(name)).or_else(|| of_fault_end(name))
+    x86::kind_of(name).or_else(|| of_irq_work(name)).or_else(|| of_function(name))
 }
 
 /// The probe at the end of a page fault.
-fn of_fault_end(event: &str) -> Option<EventKind> {
-    (event.strip_prefix("probe:")? == FAULT_END.name).then_some(EventKind::PageFaultEnd)
+fn of_function(event: &str) -> Option<EventKind> {
+    let name = event.strip_prefix("probe:")?;
+    match name {
+        _ if name == FAULT_END.name => Some(EventKind::PageFaultEnd),
+        _ if name == RCU_TASKS_TRACE.name => Some(EventKind::RcuTasksTrace),
+        _ => None,
+    }
 }
 
 /// The probe of a function that was queued for interrupt context has its name.

@@ -11,13 +11,17 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A use of a thread's time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Spent {
-    /// It had a CPU, in user mode or in the kernel, without the two below.
+    /// It had a CPU, without the parts below: in user mode, and if system calls are not recorded, in the kernel.
     Ran,
+    /// It had a CPU in user mode; system calls are recorded.
+    RanInUserMode,
+    /// It had a CPU for the system call of this number.
+    Called(u32),
     /// It had a CPU for page faults of this kind.
     Fault(Fault),
     /// Interrupts, NMIs and softirqs had its CPU.
     Interrupted,
-    /// It wanted a CPU that a task of this name had.
+    /// It wanted a CPU that a task of this program had.
     Preempted(Symbol),
     /// It wanted a CPU, and the limit of real-time tasks kept it off.
     RealTimeLimit,
@@ -46,6 +50,8 @@ impl Spent {
     pub fn name(&self) -> &'static str {
         match self {
             Spent::Ran => "ran",
+            Spent::RanInUserMode => "user-mode",
+            Spent::Called(_) => "system-call",
             Spent::Fault(_) => "fault",
             Spent::Interrupted => "interrupted",
             Spent::Preempted(_) => "preempted",
@@ -64,7 +70,8 @@ impl Spent {
 
     /// Returns true if the thread wanted to go on in this time and could not.
     pub fn is_lost(&self) -> bool {
-        !matches!(self, Spent::Ran | Spent::Slept(_) | Spent::Unseen)
+        use Spent::*;
+        !matches!(self, Ran | RanInUserMode | Called(_) | Slept(_) | Unseen)
     }
 }
 
@@ -126,6 +133,8 @@ pub struct ThreadAccount {
     pub spent: BTreeMap<Spent, Amount>,
     /// The number of its page faults by kind, whose time is known if [`Spent::Fault`] is there.
     pub faults: BTreeMap<Fault, u64>,
+    /// The complete system calls by number, from entry to exit.
+    pub calls: BTreeMap<u32, Amount>,
     /// Its moves to another CPU, by those that moved it.
     pub moves: BTreeMap<Ended, u64>,
 }
@@ -170,6 +179,9 @@ pub(super) struct Account {
     faults: BTreeMap<Fault, u64>,
     fault_times: BTreeMap<Fault, Amount>,
     spent: Map<Spent, Amount>,
+    /// The time with a CPU for system calls, and the calls from entry to exit, by number.
+    call_times: BTreeMap<u32, Amount>,
+    calls: BTreeMap<u32, Amount>,
     moves: BTreeMap<Ended, u64>,
     /// The delays of its last waits for a CPU: begin, end, and the name of the task that had it.
     delays: VecDeque<(u64, u64, Symbol)>,
@@ -186,6 +198,8 @@ impl Account {
             faults: BTreeMap::new(),
             fault_times: BTreeMap::new(),
             spent: Map::default(),
+            call_times: BTreeMap::new(),
+            calls: BTreeMap::new(),
             moves: BTreeMap::new(),
             delays: VecDeque::new(),
         }
@@ -222,6 +236,14 @@ impl Account {
         self.fault_times.entry(kind).or_default().add(ns);
     }
 
+    /// Adds a system call: the time with a CPU for it, and from entry to exit if both were seen.
+    pub fn called(&mut self, number: u32, ran_ns: u64, lasted_ns: Option<u64>) {
+        self.call_times.entry(number).or_default().add(ran_ns);
+        if let Some(ns) = lasted_ns {
+            self.calls.entry(number).or_default().add(ns);
+        }
+    }
+
     /// Adds a wait for a lock of the kernel, in which the thread spun and slept.
     pub fn waited_for_lock(&mut self, place: Place, spun_ns: u64, slept_ns: u64, by: Option<Ended>) {
         self.spun_ns += spun_ns;
@@ -246,7 +268,8 @@ impl Account {
                 limited_ns += ns;
                 continue;
             }
-            let amount = self.spent.entry(Spent::Preempted(task.comm.clone())).or_default();
+            let amount =
+                self.spent.entry(Spent::Preempted(limits.context.program(task).clone())).or_default();
             amount.add(*ns);
             amount.add_by(Ended::Task(task.clone()), *ns);
         }
@@ -317,8 +340,9 @@ impl Account {
         Some((by.clone(), all))
     }
 
-    /// The account at the end of the window; `faults_end` is true if the ends of page faults are recorded.
-    pub fn finish(mut self, task: Task, end: u64, faults_end: bool) -> ThreadAccount {
+    /// The account at the end of the window; `faults_end` is true if the ends of page faults are recorded, and `calls`
+    /// if system calls are.
+    pub fn finish(mut self, task: Task, end: u64, faults_end: bool, calls: bool) -> ThreadAccount {
         self.died(end);
         let mut spent: BTreeMap<Spent, Amount> = self.spent.into_iter().collect();
         let mut ran = self.ran;
@@ -331,11 +355,18 @@ impl Account {
         }
         self.interrupted.ns = self.interrupted.ns.min(ran.ns);
         ran.ns -= self.interrupted.ns;
-        for (key, amount) in [(Spent::Interrupted, self.interrupted), (Spent::Ran, ran)] {
+        for (number, mut amount) in self.call_times {
+            amount.ns = amount.ns.min(ran.ns);
+            ran.ns -= amount.ns;
+            spent.insert(Spent::Called(number), amount);
+        }
+        let rest = if calls { Spent::RanInUserMode } else { Spent::Ran };
+        for (key, amount) in [(Spent::Interrupted, self.interrupted), (rest, ran)] {
             if amount.ns > 0 {
                 spent.insert(key, amount);
             }
         }
-        ThreadAccount { task, lived_ns: self.lived_ns, spent, faults: self.faults, moves: self.moves }
+        let Self { lived_ns, faults, calls, moves, .. } = self;
+        ThreadAccount { task, lived_ns, spent, faults, calls, moves }
     }
 }

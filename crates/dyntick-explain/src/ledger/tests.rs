@@ -146,6 +146,34 @@ fn page_faults_have_kinds_and_times() {
     assert_eq!(account.faults, [(Fault::Absent, 1), (Fault::Write, 1)].into());
 }
 
+#[test]
+fn system_call_has_its_time_with_a_cpu_and_from_entry_to_exit() {
+    let context = context();
+    let mut ledger = Ledger::new(&context, All);
+    let entry = |ts| event(ts, 1, 6, EventKind::CallEntry { number: 202 });
+    let exit = |ts| event(ts, 1, 6, EventKind::CallExit { number: 202 });
+    let begin = BEGIN + 1_000_000;
+    let events = [
+        switch(begin, 1, 5, 1, 6),
+        entry(begin + 10_000),
+        event(begin + 11_000, 1, 6, EventKind::PageFault { user: false, address: 0, ip: 0, error: 0 }),
+        event(begin + 13_000, 1, 6, EventKind::PageFaultEnd),
+        switch(begin + 20_000, 1, 6, 1, 5),
+        wakeup(begin + 70_000, 1, 5, 6),
+        switch(begin + 75_000, 1, 5, 0, 6),
+        exit(begin + 80_000),
+        switch(begin + 100_000, 1, 6, 0, 5),
+    ];
+    events.iter().for_each(|event| ledger.event(event));
+    let account = ledger.finish().0.into_iter().find(|account| account.task.pid == 6).unwrap();
+    let ns = |spent: &Spent| account.spent[spent].ns;
+    assert_eq!(ns(&Spent::Called(202)), 10_000 - 2_000 + 5_000);
+    assert_eq!(ns(&Spent::RanInUserMode), 10_000 + 20_000);
+    assert_eq!(ns(&Spent::Fault(Fault::Absent)), 2_000);
+    assert_eq!((account.calls[&202].count, account.calls[&202].ns), (1, 70_000));
+    assert_eq!(super::words::call_name(202), "futex()");
+}
+
 fn kind() -> impl Strategy<Value = (i32, u8, u64)> {
     (
         0..10i32,
@@ -165,13 +193,15 @@ proptest! {
         for ((pid, choice, state), cpu, step, in_interrupt) in steps {
             ts += step;
             let other = i32::from(choice % 10);
-            let mut one = match choice % 9 {
+            let mut one = match choice % 11 {
                 0..3 => switch(ts, cpu, pid, state, other),
                 3 => wakeup(ts, cpu, pid, other),
                 4 => event(ts, cpu, pid, EventKind::SchedMigrate { pid: other, comm: "x".into(), from: cpu, to: 1 + u32::from(choice % 2) }),
                 5 => event(ts, cpu, pid, EventKind::SchedFork { parent: pid, child: other }),
                 6 => event(ts, cpu, pid, EventKind::PageFault { user: true, address: 0, ip: 0, error: u64::from(choice % 8) }),
                 7 => event(ts, cpu, pid, if state == 0 { EventKind::PageFaultEnd } else { EventKind::LockWait { lock: 1 } }),
+                8 => event(ts, cpu, pid, EventKind::CallEntry { number: 1 }),
+                9 => event(ts, cpu, pid, EventKind::CallExit { number: 1 }),
                 _ => event(ts, cpu, pid, EventKind::LockWaitEnd { lock: 1 }),
             };
             if in_interrupt {

@@ -54,6 +54,10 @@ fn advice(text: impl Into<String>) -> Fix {
 pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
     match spent {
         Spent::Ran => Words::new("ran, in user mode and in the kernel", "", Vec::new()),
+        Spent::RanInUserMode => Words::new("ran in user mode", "", Vec::new()),
+        Spent::Called(number) => {
+            Words::new(format!("ran in the kernel: {}", call_name(*number)), "", Vec::new())
+        }
         Spent::Fault(kind) => of_fault(*kind, amount, clues),
         Spent::Interrupted => Words::new("interrupted on its CPU: by what, see below", "", Vec::new()),
         Spent::Preempted(by) => Words::new(
@@ -216,6 +220,14 @@ fn slept(place: Option<&Place>) -> String {
         _ => return format!("slept in {}{}", place.function, at(place)),
     };
     format!("{what}{}", at(place))
+}
+
+/// The name of a system call of x86-64, e.g. `futex()`.
+pub fn call_name(number: u32) -> String {
+    match syscalls::x86_64::Sysno::new(number as usize) {
+        Some(call) => format!("{}()", call.name()),
+        None => format!("system call {number}"),
+    }
 }
 
 fn at(place: &Place) -> String {

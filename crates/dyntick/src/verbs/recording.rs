@@ -28,6 +28,9 @@ pub struct What {
     /// Record the call stack of whatever causes each interruption (kernel and user)
     #[arg(long)]
     stacks: bool,
+    /// Record system calls too, two events for each: which of them ran and waited for how long
+    #[arg(long = "syscalls")]
+    system_calls: bool,
     /// Record while this command runs; without one, until Ctrl-C
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -50,6 +53,7 @@ pub fn options(what: &What, everywhere: bool) -> Result<Options> {
     Ok(Options {
         buffer_kib: what.buffer,
         stacks: what.stacks,
+        system_calls: what.system_calls,
         faults: what.pid.is_some() || what.runs_a_command() || everywhere,
         command: what.command.clone(),
         ..Options::new(cpus)

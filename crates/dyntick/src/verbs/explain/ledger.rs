@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of where the time of a command's threads went, with a verdict before it.
 
-use dyntick_record::{Ledger, PROBE, Part};
+use dyntick_record::{Ledger, PROBE, Part, SystemCall};
 use dyntick_report::{Block, Cell, Column, Finding, Table, numbers, row};
 
 /// The number of parts that are listed, and of lost ones that are explained, unless all are requested.
@@ -24,6 +24,7 @@ pub fn blocks(ledger: &Ledger, who: &str, all: bool) -> Vec<Block> {
         .map(finding)
         .collect();
     let mut blocks = vec![Block::Paragraph(verdict(ledger, who)), Block::Table(table(ledger, who, all))];
+    blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, all))));
     if !findings.is_empty() {
         blocks.push(Block::Findings(findings));
     }
@@ -105,6 +106,27 @@ fn table(ledger: &Ledger, who: &str, all: bool) -> Table {
         ],
         rows: ledger.parts.iter().take(shown).map(row).collect(),
         notes: elsewhere.chain(hidden).collect(),
+    }
+}
+
+fn system_calls(calls: &[SystemCall], all: bool) -> Table {
+    let shown = if all { usize::MAX } else { LISTED };
+    let row = |call: &SystemCall| {
+        let [ns, ran_ns, longest_ns] =
+            [call.ns, call.ran_ns, call.longest_ns].map(|ns| Cell::Duration(ns as f64));
+        row![ns, ran_ns, Cell::Count(call.count), longest_ns, call.call.as_str()]
+    };
+    Table {
+        caption: "System calls, from entry to exit".to_owned(),
+        columns: vec![
+            Column::figure("time", ""),
+            Column::figure("ran", ""),
+            Column::figure("times", ""),
+            Column::figure("longest", ""),
+            Column::text("call"),
+        ],
+        rows: calls.iter().take(shown).map(row).collect(),
+        notes: Vec::new(),
     }
 }
 

@@ -23,7 +23,7 @@ Examples:
                                     explain a record, with a timeline")]
 pub struct Arguments {
     /// File of `dyntick record`; without it, record first, as `record` does
-    #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "stacks", "command"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "stacks", "system_calls", "command"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     what: What,
