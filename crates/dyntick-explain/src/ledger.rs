@@ -17,6 +17,8 @@ pub use wait::Ended;
 use crate::{Context, Interruption, Kind, Task};
 use account::{Account, Limits};
 use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within};
+use place::Places;
+use std::sync::Arc;
 use wait::{Asleep, Ready};
 
 /// The maximum number of threads that are followed: those of a busy build. Later ones are counted.
@@ -132,6 +134,7 @@ pub struct Ledger<'a, W: Whose> {
     signals: Map<i32, (u32, Ended)>,
     /// The names that tasks took in the window.
     names: Map<i32, Symbol>,
+    places: Places,
     /// True if the ends of page faults are recorded.
     faults_end: bool,
     /// True if system calls are recorded.
@@ -209,6 +212,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             locking: Map::default(),
             signals: Map::default(),
             names: Map::default(),
+            places: Places::default(),
             faults_end: false,
             calls: false,
         }
@@ -281,7 +285,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let Some(one) = self.roll.follow(pid, comm, || State::Running { since: begin }, begin) else {
             return;
         };
-        one.task.comm = comm.clone();
+        one.name(comm);
         let runs = one.runs();
         if let Some(fault) = one.fault.as_mut().filter(|_| runs) {
             fault.ns += now.saturating_sub(fault.since.max(begin));
@@ -327,7 +331,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let (now, begin) = (self.clamp(event.ts), self.context.window.0);
         let limits = Limits::of(self.context, pid);
         let Some(one) = self.roll.follow(pid, comm, || State::Unseen { since: begin }, begin) else { return };
-        one.task.comm = comm.clone();
+        one.name(comm);
         if let Some(ready) = one.ready() {
             self.queues.remove(ready.cpu, pid);
         }
@@ -418,16 +422,16 @@ impl<'a, W: Whose> Ledger<'a, W> {
     }
 
     /// The stack of the thread that has just gone to sleep on a CPU.
-    fn stack(&mut self, event: &Event, frames: &[Symbol]) {
+    fn stack(&mut self, event: &Event, frames: &Arc<[Symbol]>) {
         if self.locking.remove(&event.cpu) == Some(event.pid) {
             if let Some(Followed { lock: Some(lock), .. }) = self.roll.threads.get_mut(&event.pid) {
-                lock.place.get_or_insert_with(|| Place::of(frames));
+                lock.place.get_or_insert_with(|| self.places.of(frames));
             }
             return;
         }
         let Some(pid) = self.asleep.remove(&event.cpu).filter(|pid| *pid == event.pid) else { return };
         if let Some(Followed { state: State::Asleep(asleep), .. }) = self.roll.threads.get_mut(&pid) {
-            asleep.place.get_or_insert_with(|| Place::of(frames));
+            asleep.place.get_or_insert_with(|| self.places.of(frames));
         }
     }
 
@@ -553,6 +557,13 @@ impl<'a, W: Whose> Ledger<'a, W> {
 }
 
 impl Followed {
+    /// Sets the name, which is mostly known.
+    fn name(&mut self, comm: &Symbol) {
+        if !Arc::ptr_eq(&self.task.comm, comm) {
+            self.task.comm = comm.clone();
+        }
+    }
+
     fn runs(&self) -> bool {
         matches!(self.state, State::Running { .. })
     }

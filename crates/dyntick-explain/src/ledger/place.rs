@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The place in the kernel where a thread sleeps, by its call stack.
 
-use dyntick_model::Symbol;
+use dyntick_model::{Map, Symbol};
+use std::sync::Arc;
 
 /// A place in the kernel where a thread sleeps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -192,6 +193,34 @@ impl Place {
     /// Returns true for a lock of the kernel.
     pub fn is_kernels_lock(&self) -> bool {
         matches!(self.waits, Waits::Lock | Waits::MemoryMap)
+    }
+}
+
+/// The places of call stacks, each read once: a busy program sleeps a million times in a few places.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// By the addresses of the names, which a trace has once. The stack keeps them from being used again.
+    known: Map<Vec<usize>, (Arc<[Symbol]>, Place)>,
+    key: Vec<usize>,
+}
+
+/// The maximum number of call stacks that are remembered.
+const MOST_STACKS: usize = 1 << 14;
+
+impl Places {
+    /// The place of a call stack, the innermost function first.
+    pub fn of(&mut self, frames: &Arc<[Symbol]>) -> Place {
+        self.key.clear();
+        self.key.extend(frames.iter().map(|frame| frame.as_ptr() as usize));
+        if let Some((_, place)) = self.known.get(&self.key) {
+            return place.clone();
+        }
+        if self.known.len() == MOST_STACKS {
+            self.known.clear();
+        }
+        let place = Place::of(frames);
+        self.known.insert(self.key.clone(), (frames.clone(), place.clone()));
+        place
     }
 }
 
