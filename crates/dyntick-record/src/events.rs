@@ -2,9 +2,11 @@
 //! The events that are recorded, and the CPUs on which they are.
 
 use Place::*;
-use dyntick_model::{CpuList, KernelVersion};
+use dyntick_model::{CpuList, Interrupt, KernelVersion};
+use dyntick_observe::arch::x86::may_come;
+use dyntick_observe::facts::Counts;
 use dyntick_observe::trace::{SessionError, TraceSession};
-use dyntick_trace::events::{EVENTS, Place, of_interrupts};
+use dyntick_trace::events::{EVENTS, Place, of_interrupt};
 use dyntick_trace::{FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, SENDERS};
 
 /// Opens a session that is ready to start, with `more` events of the recorded CPUs.
@@ -15,7 +17,12 @@ pub(crate) fn session(
     more: &[&str],
 ) -> Result<TraceSession, SessionError> {
     let known = EVENTS.iter().filter_map(|event| Some((event.name.to_owned(), event.place?)));
-    let mut events: Vec<(String, Place)> = of_interrupts()
+    let interrupts = Counts::interrupts();
+    // Each event that is switched on interrupts every CPU a dozen times.
+    let mut events: Vec<(String, Place)> = Interrupt::ALL
+        .into_iter()
+        .filter(|source| may_come(*source, &interrupts))
+        .flat_map(of_interrupt)
         .map(|event| (event, Here))
         .chain(known)
         .chain(more.iter().map(|event| ((*event).to_owned(), Here)))

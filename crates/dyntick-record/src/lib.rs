@@ -15,6 +15,7 @@ mod accept;
 mod buffers;
 mod chains;
 mod context;
+mod cost;
 mod counted_causes;
 mod detect;
 mod ending;
@@ -48,6 +49,7 @@ mod trace;
 mod trigger;
 mod trouble;
 
+pub use cost::{Cost, cost};
 pub use detect::Conditions;
 pub use ending::{record_command, record_process, record_until_interrupted};
 pub use explained::Explained;

@@ -39,8 +39,8 @@ pub const IRQ_WORKS: [Probe; 3] = [
     probe("perf_pending_irq", "perf_pending_irq"),
 ];
 
-/// The probe of what has the thread `rcu_tasks_trace_kthread` interrupt CPUs (kernel/rcu/tasks.h, before 7.0). The thread
-/// is mostly woken by timers, which do not show for which task.
+/// The probe of the calls for which `rcu_tasks_trace_kthread` interrupts CPUs (kernel/rcu/tasks.h, before 7.0). Mostly
+/// timers wake that thread, and they do not show for which task.
 pub const RCU_TASKS_TRACE: Probe = probe("rcu_tasks_trace", "call_rcu_tasks_trace");
 
 /// The probe at the end of a page fault, which has no event: the function that handles it returns (mm/memory.c).

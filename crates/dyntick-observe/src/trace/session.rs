@@ -80,6 +80,11 @@ impl TraceSession {
         self.write(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &buffer_kib.to_string())
     }
 
+    /// The number of events and probes that are switched on.
+    pub fn switched(&self) -> usize {
+        self.events.iter().filter(|(name, _)| ![KERNEL_STACK, USER_STACK].contains(&name.as_str())).count()
+    }
+
     /// Starts recording.
     pub fn start(&self) -> Result<(), SessionError> {
         self.write("tracing_on", "1")

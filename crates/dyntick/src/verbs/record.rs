@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_model::units::Nanos;
-use dyntick_record::{Conditions, Ended, LastSeconds, Options, Record, RecordError, Trigger};
+use dyntick_record::{Conditions, Cost, Ended, LastSeconds, Options, Record, RecordError, Trigger};
+use dyntick_report::numbers;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,12 @@ pub struct Arguments {
     max_size: Option<u64>,
     #[command(flatten)]
     ring: Ring,
+    /// Measure what recording costs here by a second of it, and write nothing; run no command
+    #[arg(long, conflicts_with_all = ["max_size", "last"])]
+    cost: bool,
+    /// Print the cost as JSON
+    #[arg(long, requires = "cost")]
+    json: bool,
 }
 
 /// The options of the ring buffer (`--last`).
@@ -62,6 +69,9 @@ const RING_BYTES: u64 = 1 << 30;
 
 /// Records and stores it. The status is the command's, or 2 if the disk was full.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.cost {
+        return print_cost(arguments);
+    }
     output::ensure_no_terminal(&arguments.output, "a record")?;
     // The default name is never followed through links, whichever user made the folder.
     let unasked = arguments.output == Path::new(DEFAULT);
@@ -95,6 +105,38 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(Ended::DiskFull) => Ok(ExitCode::from(2)),
         Some(Ended::MaxSize) | None => Ok(as_own(status)),
     }
+}
+
+/// The length of the recording that shows the cost.
+const COST_TIME: Duration = Duration::from_secs(1);
+
+/// Prints what a recording costs.
+fn print_cost(arguments: &Arguments) -> Result<ExitCode> {
+    let options = options(&arguments.what, false)?;
+    let cost = dyntick_record::cost(&options, COST_TIME)?;
+    if arguments.json {
+        output::json(&cost)?;
+    } else {
+        output::rendered(&cost_in_words(&cost))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cost_in_words(cost: &Cost) -> String {
+    let cpus = cost.cpus.len().max(1) as u64;
+    let of_cpu = |calls: u64| numbers::counted(calls / cpus, "function-call interrupt");
+    let per_second = |number: u64| number as f64 / cost.seconds;
+    format!(
+        "Recording CPU {} switches {} trace events on and off again: {} of each CPU before it and {} after it.\n\
+         Meanwhile it recorded {} events/s, {:.1} MB/s on disk, and took {} of another CPU.\n",
+        cost.cpus,
+        cost.switched,
+        of_cpu(cost.calls_on),
+        of_cpu(cost.calls_off),
+        numbers::rate(per_second(cost.events)),
+        per_second(cost.bytes) / 1e6,
+        numbers::percent(cost.dyntick_ns as f64 / 1e9 / cost.seconds),
+    )
 }
 
 /// The ring's options, and the conditions for its snapshots.
