@@ -352,6 +352,15 @@ pub enum StudyError {
     /// The contents of the file.
     #[error(transparent)]
     Problems(#[from] Problems),
+    /// An option that says again what another says.
+    #[error("{0}: given twice, which would run each case twice; give it once")]
+    Repeated(String),
+    /// `--full-size` of a study that has one size.
+    #[error("--full-size: no case of {} has a full size ([case.full-size])", .0.display())]
+    NoFullSize(PathBuf),
+    /// `--case` of a case that the study does not have.
+    #[error(transparent)]
+    NoSuchCase(#[from] NoSuchCase),
 }
 
 /// A case that a study does not have.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::changes::{self, Changes};
+use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
 use super::place::Place;
 use super::rulings::Ran;
@@ -14,7 +14,7 @@ use clap::Args;
 use dyntick_kernels::build::private_note;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
-use dyntick_study::{Case, Size, Study, check};
+use dyntick_study::{Case, Study, check};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -23,21 +23,8 @@ use std::process::ExitCode;
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
     study: PathBuf,
-    /// Run only cases of this name or id; may be given several times
-    #[arg(long = "case", value_name = "NAME")]
-    cases: Vec<String>,
-    /// Run each case at the size of the published experiment, if the study has one
-    #[arg(long)]
-    full_size: bool,
-    /// Run on this clock instead of the study's
-    #[arg(long, value_enum)]
-    clock: Option<ClockArgument>,
-    /// Run each case N times (wall clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Case::MOST_REPEATED)))]
-    repeat: Option<u32>,
-    /// Run each case N more times with an irrelevant change each time (virtual clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(Case::MOST_PERTURBED)))]
-    perturb: Option<u32>,
+    #[command(flatten)]
+    chosen: Chosen,
     /// Run N guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
@@ -50,12 +37,6 @@ pub struct Arguments {
     changes: Changes,
     #[command(flatten)]
     wanted: Wanted,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ClockArgument {
-    Virtual,
-    Wall,
 }
 
 /// Runs the study.
@@ -71,7 +52,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 
 fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
-    let study = arguments.read_study()?;
+    let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
     arguments.statuses.ensure_possible(&study)?;
     ensure_few(&study.cases)?;
     note_spelling(&study.cases);
@@ -90,23 +71,6 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 impl Arguments {
-    /// The study as the command line changes it, with the cases to run.
-    fn read_study(&self) -> Result<Study> {
-        let size = if self.full_size { Size::Full } else { Size::Scaled };
-        let mut given = self.changes.given()?;
-        given.only(&self.cases);
-        if let Some(clock) = self.clock {
-            given.text(&format!("--clock {}", clock.word()), "clock", clock.word());
-        }
-        if let Some(repeat) = self.repeat {
-            given.value(&format!("--repeat {repeat}"), "repeat", &repeat.to_string());
-        }
-        if let Some(perturb) = self.perturb {
-            given.value(&format!("--perturb {perturb}"), "perturb", &perturb.to_string());
-        }
-        changes::study(&self.study, size, &given)
-    }
-
     /// Runs the cases. Nothing is written before kernels and memory are known to do: an empty report would replace an
     /// earlier one.
     fn execute(&self, study: &Study, out: &Place) -> Result<Vec<CaseResult>> {
@@ -122,7 +86,7 @@ impl Arguments {
     /// Judges the claims, stores and prints the report. It is printed even if it cannot be stored.
     fn report(&self, study: &Study, out: &Place, results: &[CaseResult]) -> Result<ExitCode> {
         let outcome = Outcome::of(study, results);
-        let is_whole = self.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
+        let is_whole = self.chosen.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
         let kept = kept::keep(&outcome.document, out.folder(), is_whole);
         outcome.print(&self.wanted)?;
         refused::say_where(&self.study, results);
@@ -132,15 +96,6 @@ impl Arguments {
         }
         let open = Ran::of(study, results).open(outcome.verdicts());
         Ok(ExitCode::from(self.statuses.of(results, &open)))
-    }
-}
-
-impl ClockArgument {
-    fn word(self) -> &'static str {
-        match self {
-            ClockArgument::Virtual => "virtual",
-            ClockArgument::Wall => "wall",
-        }
     }
 }
 
