@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_kernels::cache::Cache;
-use dyntick_lab::lab::{CaseResult, LabError};
+use dyntick_lab::lab::{CaseResult, LabError, Place};
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::store::{self, Kept};
 use dyntick_study::{Case, Study};
@@ -37,14 +37,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
     let study = arguments.changes.study(&arguments.study, &Chosen::all(arguments.full_size))?;
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
-    let results = kept(&study, &out.join("runs"));
+    let out = Place::of(arguments.out.as_deref(), &study.name);
+    let results = kept(&study, &out.runs());
     if results.iter().all(|result| result.run.is_err()) {
         // The name of a mailed file may be a command of a shell.
         let study = shell::file(&arguments.study).unwrap_or_else(|_| "STUDY".to_owned());
         bail!(
             "{} has no run of this study's cases as they are now; to run them: dyntick lab run {study}{}",
-            out.display(),
+            out.folder().display(),
             reasons(&results)
         );
     }

@@ -12,7 +12,6 @@ mod kernels;
 mod machines;
 mod named;
 mod outcome;
-mod place;
 mod profile;
 mod refused;
 mod repeat;
