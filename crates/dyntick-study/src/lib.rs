@@ -30,7 +30,7 @@ pub use files::private_note;
 pub use given::{Given, SetError};
 pub use limits::is_id;
 pub use picks::{Pick, Place};
-pub use positions::{SettingAt, positions_of};
+pub use positions::SettingAt;
 pub use reader::{Problem, Problems};
 
 use claims::Claim;
@@ -71,6 +71,9 @@ pub struct Study {
     /// sets side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Factor>,
+    /// The settings in its file with their positions, for errors that are known only once a guest has booted.
+    #[serde(skip)]
+    pub settings: Vec<SettingAt>,
 }
 
 /// Published figures.

@@ -5,14 +5,17 @@ use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
 use super::rulings::Ran;
 use super::status::{ABORT, Statuses};
-use super::{kept, own_binary, refused, stopped};
+use super::{kept, own_binary};
 use crate::progress::Display;
 use crate::{failure, output};
 use anyhow::Result;
 use clap::Args;
 use dyntick_lab::lab::{CaseResult, Fault, Place, run_study};
+use dyntick_model::text::clean_line;
 use dyntick_study::Study;
-use std::path::PathBuf;
+use dyntick_system::signals;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The arguments of `dyntick lab run`.
@@ -52,12 +55,12 @@ fn judged(arguments: &Arguments) -> Result<ExitCode> {
     let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
     arguments.statuses.ensure_possible(&study)?;
     let out = Place::of(arguments.out.as_deref(), &study.name);
-    stopped::say_what_is_kept(&out.runs())?;
+    say_what_is_kept(out.runs())?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let results = run_study(&study, &arguments.study, &out, arguments.jobs.into(), own_binary()?, &watch)?;
     if is_refused(&results) {
-        refused::say_where(&arguments.study, &results);
+        say_refused(&arguments.study, &study, &results);
         output::note("nothing was measured, and no report was written");
         return Ok(ExitCode::from(arguments.statuses.of(&results, &[])));
     }
@@ -71,7 +74,7 @@ impl Arguments {
         let is_whole = self.chosen.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
         let kept = kept::keep(&outcome.document, out.folder(), is_whole);
         outcome.print(&self.wanted)?;
-        refused::say_where(&self.study, results);
+        say_refused(&self.study, study, results);
         let kept = kept?;
         if self.wanted.is_for_a_terminal() {
             output::line(format_args!("\nReport: {kept}"))?;
@@ -86,4 +89,52 @@ impl Arguments {
 fn is_refused(results: &[CaseResult]) -> bool {
     let refused = |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
     results.iter().all(refused)
+}
+
+/// From now on SIGINT and SIGTERM end this process with a note about the complete runs. The kernel ends guests and
+/// builds with it (invariant 10). Call it before any other thread is started.
+fn say_what_is_kept(runs: PathBuf) -> Result<()> {
+    signals::read_by_thread(&[libc::SIGINT, libc::SIGTERM], move |signal| {
+        let kept = runs.display();
+        output::note(format_args!(
+            "stopped: complete runs are kept in {kept}; the same command continues from there"
+        ));
+        signals::end_by(signal);
+        false
+    })?;
+    Ok(())
+}
+
+/// Prints the position in the study's file of each setting that a guest's kernel has refused.
+fn say_refused(file: &Path, study: &Study, results: &[CaseResult]) {
+    let errors = results.iter().filter_map(|result| result.run.as_ref().err());
+    let refused: BTreeSet<&str> = errors.filter_map(|error| error.refused_path()).collect();
+    for line in refused.into_iter().flat_map(|refused| positions(study, refused)) {
+        output::note(clean_line(&format!("{}:{line}", file.display())));
+    }
+}
+
+/// `LINE:COLUMN: …` of each setting that writes this file of the kernel; nothing if it came by the command line.
+fn positions(study: &Study, refused: &str) -> Vec<String> {
+    let settings = study.settings.iter().filter(|setting| setting.file == refused);
+    settings
+        .map(|at| format!("{}:{}: the kernel of the guest refuses '{}'", at.line, at.column, at.name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_setting_is_shown_with_its_position() {
+        let text = "question = 'q'\ntitle = 't'\n[defaults]\nkernel = 'debian:6.12'\n\
+                    sysctl = { \"vm.stat_intervall\" = 60, \"vm.stat_interval\" = 60 }\n[[case]]\nname = 'a'\n";
+        let study = Study::parse(Path::new("s.toml"), text).unwrap();
+        assert_eq!(
+            positions(&study, "/proc/sys/vm/stat_intervall"),
+            ["5:13: the kernel of the guest refuses 'vm.stat_intervall'"]
+        );
+        assert!(positions(&study, "/proc/sys/vm/swappiness").is_empty(), "it came by the command line");
+    }
 }
