@@ -13,6 +13,7 @@ pub mod figures;
 pub mod idle;
 pub mod image;
 mod ingest;
+pub mod judgement;
 pub mod lab;
 pub mod latency;
 pub mod limits;

@@ -4,13 +4,12 @@
 use super::report;
 use crate::output::Target;
 use anyhow::{Result, bail};
-use dyntick_contract::lab::{Judged, JudgedRun};
-use dyntick_lab::compare::{Compared, compare_all};
-use dyntick_lab::effects::{self, Found};
+use dyntick_contract::lab::Judged;
+use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::CaseResult;
-use dyntick_lab::lookup::RunFigures;
 use dyntick_report::Document;
-use dyntick_study::{Study, claims};
+use dyntick_study::Study;
+use dyntick_study::claims::Verdict;
 
 /// The format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -64,13 +63,9 @@ impl Wanted {
     }
 }
 
-/// A study's runs, judged.
+/// A study's runs, judged, with their reports.
 pub struct Outcome<'a> {
-    study: &'a Study,
-    results: &'a [CaseResult],
-    verdicts: Vec<claims::Verdict>,
-    comparisons: Vec<Compared>,
-    effects: Vec<Found>,
+    judgement: Judgement<'a>,
     /// The report.
     pub document: Document,
     /// The short report, for a mail.
@@ -78,25 +73,16 @@ pub struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// Judges the claims and puts the report together.
+    /// Judges the runs and puts the report together.
     pub fn of(study: &'a Study, results: &'a [CaseResult]) -> Self {
-        let verdicts = claims::judge(study, &RunFigures(results));
-        let comparisons = compare_all(study, results);
-        let effects = effects::all(study, results);
-        let material = report::Material {
-            study,
-            results,
-            verdicts: &verdicts,
-            comparisons: &comparisons,
-            effects: &effects,
-        };
-        let (document, brief) = report::documents(&material);
-        Self { study, results, verdicts, comparisons, effects, document, brief }
+        let judgement = Judgement::of(study, results);
+        let (document, brief) = report::documents(&judgement);
+        Self { judgement, document, brief }
     }
 
     /// The verdicts on the claims.
-    pub fn verdicts(&self) -> &[claims::Verdict] {
-        &self.verdicts
+    pub fn verdicts(&self) -> &[Verdict] {
+        &self.judgement.verdicts
     }
 
     /// Prints it.
@@ -107,17 +93,7 @@ impl<'a> Outcome<'a> {
             Format::Terminal => target.page(document),
             Format::Mail => target.text(&dyntick_report::mail(document)),
             Format::Html => target.text(&dyntick_report::html(&self.document)),
-            Format::Json => target.json(&self.judged()),
-        }
-    }
-
-    fn judged(&self) -> Judged<'_> {
-        Judged {
-            study: self.study,
-            runs: self.results.iter().map(JudgedRun::of).collect(),
-            verdicts: &self.verdicts,
-            comparisons: &self.comparisons,
-            effects: &self.effects,
+            Format::Json => target.json(&Judged::of(&self.judgement)),
         }
     }
 }
