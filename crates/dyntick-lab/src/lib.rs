@@ -28,7 +28,6 @@ pub mod plan;
 pub mod printed;
 pub mod profiles;
 pub mod qemu;
-mod room;
 pub mod running;
 pub mod seal;
 pub mod sides;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The outcome of a study, in each format in which it can be printed.
+//! The outcome of a study: its report in each format in which it can be printed, and the files of the report.
 
 use super::report;
 use crate::output::Target;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use dyntick_contract::lab::Judged;
 use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::CaseResult;
-use dyntick_report::Document;
+use dyntick_report::{Block, Document};
 use dyntick_study::Study;
 use dyntick_study::claims::Verdict;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -67,7 +69,7 @@ impl Wanted {
 pub struct Outcome<'a> {
     judgement: Judgement<'a>,
     /// The report.
-    pub document: Document,
+    document: Document,
     /// The short report, for a mail.
     brief: Document,
 }
@@ -85,6 +87,11 @@ impl<'a> Outcome<'a> {
         &self.judgement.verdicts
     }
 
+    /// Stores the report in a folder; `whole` is true if all cases have a run.
+    pub fn keep(&self, out: &Path, whole: bool) -> Result<Stored> {
+        keep(&self.document, out, whole)
+    }
+
     /// Prints it.
     pub fn print(&self, wanted: &Wanted) -> Result<()> {
         let document = if wanted.brief { &self.brief } else { &self.document };
@@ -95,5 +102,82 @@ impl<'a> Outcome<'a> {
             Format::Html => target.text(&dyntick_report::html(&self.document)),
             Format::Json => target.json(&Judged::of(&self.judgement)),
         }
+    }
+}
+
+/// The report of cases that all have a run.
+const WHOLE: &str = "report.html";
+/// The report if a case has no run. It never replaces a complete report.
+const INCOMPLETE: &str = "report-incomplete.html";
+/// The timeline of a complete report.
+const PICTURE: &str = "timeline.svg";
+
+/// The path of a stored report.
+pub struct Stored {
+    path: PathBuf,
+    /// An earlier report, of when all cases had a run.
+    earlier: Option<PathBuf>,
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match &self.earlier {
+            Some(earlier) => write!(f, " (of an earlier, complete run: {})", earlier.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Stores the report as a page, and its timeline as a picture. Existing files are replaced and never written into: the
+/// user did not type these names.
+fn keep(document: &Document, out: &Path, whole: bool) -> Result<Stored> {
+    dyntick_system::make_folders(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let [report, incomplete] = [WHOLE, INCOMPLETE].map(|name| out.join(name));
+    let html = dyntick_report::html(document);
+    if !whole {
+        write(&incomplete, &html)?;
+        let earlier = Some(report).filter(|report| report.is_file());
+        return Ok(Stored { path: incomplete, earlier });
+    }
+    write(&report, &html)?;
+    let picture = document.blocks.iter().find_map(|block| match block {
+        Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
+        _ => None,
+    });
+    if let Some(picture) = picture {
+        write(&out.join(PICTURE), &picture)?;
+    }
+    // It is of this study before what failed was put right.
+    match std::fs::remove_file(&incomplete) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", incomplete.display()))
+        }
+        _ => Ok(Stored { path: report, earlier: None }),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let written = dyntick_system::write_unasked(path, |to| to.write_all(text.as_bytes()));
+    written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn incomplete_report_does_not_replace_a_complete_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path();
+        let document = |title: &str| Document { title: title.into(), ..Document::default() };
+        let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_default();
+        let stored = keep(&document("first"), out, false).unwrap();
+        assert_eq!((stored.earlier, text(WHOLE)), (None, String::new()));
+        keep(&document("second"), out, true).unwrap();
+        assert!(text(WHOLE).contains("second") && !out.join(INCOMPLETE).exists());
+        let stored = keep(&document("third"), out, false).unwrap();
+        assert!(text(WHOLE).contains("second") && text(INCOMPLETE).contains("third"));
+        assert!(stored.to_string().contains("report-incomplete.html (of an earlier, complete run: "));
     }
 }

@@ -17,6 +17,7 @@ mod method;
 mod missing;
 mod overview;
 mod qperf;
+mod repeat;
 mod settings;
 mod setups;
 mod titles;
@@ -24,8 +25,8 @@ mod variants;
 mod when;
 mod why;
 
-use super::repeat;
-use super::rulings::Ran;
+pub use claims::Ran;
+
 use crate::few::few;
 use dyntick_explain::Summary;
 use dyntick_kernels::build::private_note;

@@ -3,9 +3,9 @@
 
 use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
-use super::rulings::Ran;
+use super::own_binary;
+use super::report::Ran;
 use super::status::{ABORT, Statuses};
-use super::{kept, own_binary};
 use crate::progress::Display;
 use crate::{failure, output};
 use anyhow::Result;
@@ -72,7 +72,7 @@ impl Arguments {
     fn report(&self, study: &Study, out: &Place, results: &[CaseResult]) -> Result<ExitCode> {
         let outcome = Outcome::of(study, results);
         let is_whole = self.chosen.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
-        let kept = kept::keep(&outcome.document, out.folder(), is_whole);
+        let kept = outcome.keep(out.folder(), is_whole);
         outcome.print(&self.wanted)?;
         say_refused(&self.study, study, results);
         let kept = kept?;
