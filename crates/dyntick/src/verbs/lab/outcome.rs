@@ -7,9 +7,8 @@ use anyhow::{Context, Result, bail};
 use dyntick_contract::lab::Judged;
 use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::CaseResult;
-use dyntick_report::{Block, Document};
+use dyntick_report::{Block, Document, Ruling};
 use dyntick_study::Study;
-use dyntick_study::claims::Verdict;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -82,9 +81,9 @@ impl<'a> Outcome<'a> {
         Self { judgement, document, brief }
     }
 
-    /// The verdicts on the claims.
-    pub fn verdicts(&self) -> &[Verdict] {
-        &self.judgement.verdicts
+    /// The rulings other than *reproduced*, of all claims that this laboratory can judge.
+    pub fn open(&self) -> Vec<Ruling> {
+        report::Ran::of(self.judgement.study, self.judgement.results).open(&self.judgement.verdicts)
     }
 
     /// Stores the report in a folder; `whole` is true if all cases have a run.

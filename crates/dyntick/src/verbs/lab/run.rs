@@ -4,7 +4,6 @@
 use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
 use super::own_binary;
-use super::report::Ran;
 use super::status::{ABORT, Statuses};
 use crate::progress::Display;
 use crate::{failure, output};
@@ -79,8 +78,7 @@ impl Arguments {
         if self.wanted.is_for_a_terminal() {
             output::line(format_args!("\nReport: {kept}"))?;
         }
-        let open = Ran::of(study, results).open(outcome.verdicts());
-        Ok(ExitCode::from(self.statuses.of(results, &open)))
+        Ok(ExitCode::from(self.statuses.of(results, &outcome.open())))
     }
 }
 
