@@ -3,7 +3,7 @@
 
 use crate::compare::{Compared, compare_all};
 use crate::effects::{self, Found};
-use crate::lab::CaseResult;
+use crate::lab::{CaseResult, Fault};
 use crate::lookup::RunFigures;
 use dyntick_study::Study;
 use dyntick_study::claims::{self, Verdict};
@@ -13,7 +13,7 @@ pub struct Judgement<'a> {
     /// The study.
     pub study: &'a Study,
     /// The runs, including those that failed.
-    pub results: &'a [CaseResult],
+    pub results: Vec<CaseResult>,
     /// The verdicts on its claims.
     pub verdicts: Vec<Verdict>,
     /// The comparisons (`[[compare]]`).
@@ -24,10 +24,17 @@ pub struct Judgement<'a> {
 
 impl<'a> Judgement<'a> {
     /// Judges the runs.
-    pub fn of(study: &'a Study, results: &'a [CaseResult]) -> Self {
-        let verdicts = claims::judge(study, &RunFigures(results));
-        let comparisons = compare_all(study, results);
-        let effects = effects::all(study, results);
+    pub fn of(study: &'a Study, results: Vec<CaseResult>) -> Self {
+        let verdicts = claims::judge(study, &RunFigures(&results));
+        let comparisons = compare_all(study, &results);
+        let effects = effects::all(study, &results);
         Self { study, results, verdicts, comparisons, effects }
+    }
+
+    /// Returns true if there is nothing to report: no case has a run, and no failure is a result.
+    pub fn is_empty(&self) -> bool {
+        let refused =
+            |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
+        self.results.iter().all(refused)
     }
 }

@@ -9,14 +9,13 @@ mod prepare;
 mod refusal;
 mod schedule;
 mod shell;
-mod study;
 
 pub use crate::error::{Fault, LabError};
 pub use kvm::kvm_as_learnt;
 pub use place::Place;
 pub use prepare::Prepared;
 pub use refusal::{Refusal, needed_tools};
-pub use study::run as run_study;
+pub(crate) use refusal::{ensure_few, ensure_tools};
 
 use crate::execute::{Executor, OnQemu};
 use crate::expected::{Expected, expected};
@@ -208,7 +207,7 @@ impl<'a> Lab<'a> {
 
     /// Runs cases, `jobs` at a time, each case once before one runs again. A run for which there is no memory next to
     /// the others is stored, but its result is an error.
-    fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
+    pub(crate) fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
         remove_abandoned(runs);
         let shared: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
         let tasks = schedule(&shared);

@@ -32,3 +32,4 @@ pub mod running;
 pub mod seal;
 pub mod sides;
 pub mod store;
+pub mod study;

@@ -53,7 +53,7 @@ impl Place {
 
     /// Refuses a folder that could not be written, before anything is fetched, built or booted for it; and one into
     /// which another user has put something that leads elsewhere.
-    pub(super) fn ensure_usable(&self) -> Result<(), PlaceError> {
+    pub(crate) fn ensure_usable(&self) -> Result<(), PlaceError> {
         ensure_outside_system(&self.folder).map_err(|error| unfit(format!("{error}: {OTHERWISE}")))?;
         self.ensure_unmoved()?;
         for folder in [&self.folder, &self.runs()] {
@@ -64,7 +64,7 @@ impl Place {
 
     /// Makes the folder of the runs. Other users may not enter it: what a study names, and what its kernels print, is
     /// in its runs.
-    pub(super) fn make_runs(&self) -> Result<PathBuf, PlaceError> {
+    pub(crate) fn make_runs(&self) -> Result<PathBuf, PlaceError> {
         let runs = self.runs();
         // Before, so that no folder is made through a link, and after, when other users can put none there.
         self.ensure_unmoved()?;
@@ -107,7 +107,7 @@ impl Place {
     }
 
     /// A note about the first other user who could move what is written while the guests run.
-    pub(super) fn note_of_owners(&self) -> Option<String> {
+    pub(crate) fn note_of_owners(&self) -> Option<String> {
         let own = || Some((self.folder.clone(), self.folder.metadata().ok()?));
         for (folder, found) in own().into_iter().chain(self.above()) {
             let who = match is_ours(found.uid()) {

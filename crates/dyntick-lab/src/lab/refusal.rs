@@ -51,7 +51,7 @@ const OF_DISKS: &str = "mke2fs";
 const MOST_RUNS: u64 = 10_000;
 
 /// Refuses more runs than can be held until the report is made.
-pub(super) fn ensure_few(cases: &[Case]) -> Result<(), Refusal> {
+pub(crate) fn ensure_few(cases: &[Case]) -> Result<(), Refusal> {
     let runs: u64 = cases.iter().map(|case| u64::from(case.runs())).sum();
     if runs > MOST_RUNS { Err(Refusal::TooMany(runs)) } else { Ok(()) }
 }
@@ -73,7 +73,7 @@ pub fn needed_tools(cases: &[Case]) -> BTreeMap<&str, Vec<&str>> {
 ///
 /// # Errors
 /// All tools that are not here, with the cases that need them.
-pub(super) fn ensure_tools(cases: &[Case]) -> Result<(), Lacking> {
+pub(crate) fn ensure_tools(cases: &[Case]) -> Result<(), Lacking> {
     lacking(cases, |tool| find_tool(tool).is_ok())
 }
 
@@ -95,7 +95,7 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// All kernels that do not exist or cannot be fetched, with what could be meant.
-    pub(super) fn ensure_kernels(&self, cases: &[Case]) -> Result<(), Absent> {
+    pub(crate) fn ensure_kernels(&self, cases: &[Case]) -> Result<(), Absent> {
         let mut named: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for case in cases.iter().filter(|case| case.recipe.is_none()) {
             named.entry(&case.kernel).or_default().push(case.id.clone());
@@ -115,7 +115,7 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// All cases with too little memory, or a tool that cannot be read.
-    pub(super) fn ensure_memory(&self, cases: &[Case]) -> Result<(), Refusal> {
+    pub(crate) fn ensure_memory(&self, cases: &[Case]) -> Result<(), Refusal> {
         let own = image::program_bytes(&self.init)?;
         let mut bytes_of_tools: BTreeMap<&[String], u64> = BTreeMap::new();
         let mut small: BTreeMap<(u64, u64), Small> = BTreeMap::new();

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_kernels::cache::Cache;
+use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::{CaseResult, LabError, Place};
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::store::{self, Kept};
@@ -48,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             reasons(&results)
         );
     }
-    Outcome::of(&study, &results).print(&arguments.wanted)?;
+    Outcome::of(Judgement::of(&study, results)).print(&arguments.wanted)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,9 +6,7 @@ use crate::output::Target;
 use anyhow::{Context, Result, bail};
 use dyntick_contract::lab::Judged;
 use dyntick_lab::judgement::Judgement;
-use dyntick_lab::lab::CaseResult;
 use dyntick_report::{Block, Document, Ruling};
-use dyntick_study::Study;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +64,8 @@ impl Wanted {
 
 /// A study's runs, judged, with their reports.
 pub struct Outcome<'a> {
-    judgement: Judgement<'a>,
+    /// The runs, judged.
+    pub judgement: Judgement<'a>,
     /// The report.
     document: Document,
     /// The short report, for a mail.
@@ -74,16 +73,15 @@ pub struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// Judges the runs and puts the report together.
-    pub fn of(study: &'a Study, results: &'a [CaseResult]) -> Self {
-        let judgement = Judgement::of(study, results);
+    /// Puts the report together.
+    pub fn of(judgement: Judgement<'a>) -> Self {
         let (document, brief) = report::documents(&judgement);
         Self { judgement, document, brief }
     }
 
     /// The rulings other than *reproduced*, of all claims that this laboratory can judge.
     pub fn open(&self) -> Vec<Ruling> {
-        report::Ran::of(self.judgement.study, self.judgement.results).open(&self.judgement.verdicts)
+        report::Ran::of(self.judgement.study, &self.judgement.results).open(&self.judgement.verdicts)
     }
 
     /// Stores the report in a folder; `whole` is true if all cases have a run.

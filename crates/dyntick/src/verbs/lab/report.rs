@@ -47,7 +47,7 @@ const MOST_NOT_RUN: usize = 32;
 
 /// The complete report of a study, and a short one for a mail.
 pub fn documents(judgement: &Judgement<'_>) -> (Document, Document) {
-    let &Judgement { study, results, .. } = judgement;
+    let (study, results) = (judgement.study, &judgement.results[..]);
     let titles = Titles::of(study);
     let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
     let own = |run: &&&Run| run.plan.perturbation.is_none();

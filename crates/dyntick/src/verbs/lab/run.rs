@@ -9,7 +9,9 @@ use crate::progress::Display;
 use crate::{failure, output};
 use anyhow::Result;
 use clap::Args;
-use dyntick_lab::lab::{CaseResult, Fault, Place, run_study};
+use dyntick_lab::judgement::Judgement;
+use dyntick_lab::lab::Place;
+use dyntick_lab::study;
 use dyntick_model::text::clean_line;
 use dyntick_study::Study;
 use dyntick_system::signals;
@@ -40,7 +42,7 @@ pub struct Arguments {
 
 /// Runs the study.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    match judged(&arguments) {
+    match run_study(&arguments) {
         Err(error) if arguments.statuses.bisect() && !output::reader_left(&error) => {
             failure::tell(&error);
             Ok(ExitCode::from(ABORT))
@@ -49,7 +51,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
 }
 
-fn judged(arguments: &Arguments) -> Result<ExitCode> {
+fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
     let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
     arguments.statuses.ensure_possible(&study)?;
@@ -57,36 +59,31 @@ fn judged(arguments: &Arguments) -> Result<ExitCode> {
     say_what_is_kept(out.runs())?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
-    let results = run_study(&study, &arguments.study, &out, arguments.jobs.into(), own_binary()?, &watch)?;
-    if is_refused(&results) {
-        say_refused(&arguments.study, &study, &results);
+    let judgement = study::run(&study, &arguments.study, &out, arguments.jobs.into(), own_binary()?, &watch)?;
+    // The reasons were printed as each case ended.
+    if judgement.is_empty() {
+        say_refused(&arguments.study, &judgement);
         output::note("nothing was measured, and no report was written");
-        return Ok(ExitCode::from(arguments.statuses.of(&results, &[])));
+        return Ok(ExitCode::from(arguments.statuses.of(&judgement.results, &[])));
     }
-    arguments.report(&study, &out, &results)
+    arguments.report(judgement, &out)
 }
 
 impl Arguments {
-    /// Judges the claims, stores and prints the report. It is printed even if it cannot be stored.
-    fn report(&self, study: &Study, out: &Place, results: &[CaseResult]) -> Result<ExitCode> {
-        let outcome = Outcome::of(study, results);
-        let is_whole = self.chosen.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
+    /// Stores and prints the report. It is printed even if it cannot be stored.
+    fn report(&self, judgement: Judgement<'_>, out: &Place) -> Result<ExitCode> {
+        let is_whole =
+            self.chosen.cases.is_empty() && judgement.results.iter().all(|result| result.run.is_ok());
+        let outcome = Outcome::of(judgement);
         let kept = outcome.keep(out.folder(), is_whole);
         outcome.print(&self.wanted)?;
-        say_refused(&self.study, study, results);
+        say_refused(&self.study, &outcome.judgement);
         let kept = kept?;
         if self.wanted.is_for_a_terminal() {
             output::line(format_args!("\nReport: {kept}"))?;
         }
-        Ok(ExitCode::from(self.statuses.of(results, &outcome.open())))
+        Ok(ExitCode::from(self.statuses.of(&outcome.judgement.results, &outcome.open())))
     }
-}
-
-/// Returns true if there is nothing to report: no case has a run, and no failure is a result. The reasons were printed
-/// as each ended.
-fn is_refused(results: &[CaseResult]) -> bool {
-    let refused = |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
-    results.iter().all(refused)
 }
 
 /// From now on SIGINT and SIGTERM end this process with a note about the complete runs. The kernel ends guests and
@@ -104,10 +101,10 @@ fn say_what_is_kept(runs: PathBuf) -> Result<()> {
 }
 
 /// Prints the position in the study's file of each setting that a guest's kernel has refused.
-fn say_refused(file: &Path, study: &Study, results: &[CaseResult]) {
-    let errors = results.iter().filter_map(|result| result.run.as_ref().err());
+fn say_refused(file: &Path, judgement: &Judgement<'_>) {
+    let errors = judgement.results.iter().filter_map(|result| result.run.as_ref().err());
     let refused: BTreeSet<&str> = errors.filter_map(|error| error.refused_path()).collect();
-    for line in refused.into_iter().flat_map(|refused| positions(study, refused)) {
+    for line in refused.into_iter().flat_map(|refused| positions(judgement.study, refused)) {
         output::note(clean_line(&format!("{}:{line}", file.display())));
     }
 }

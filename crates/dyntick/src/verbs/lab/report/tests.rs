@@ -15,7 +15,7 @@ fn nothing_run() -> (Document, Document) {
         run: Err(LabError::NotRun),
     };
     let results: Vec<CaseResult> = study.cases.iter().map(result).collect();
-    documents(&Judgement::of(&study, &results))
+    documents(&Judgement::of(&study, results))
 }
 
 #[test]

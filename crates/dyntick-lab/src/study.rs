@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The run of a study: all that can be refused is refused before anything boots, and then each case is run.
 
-use super::place::Place;
-use super::refusal::{Refusal, ensure_few, ensure_tools};
-use super::{CaseResult, Lab, Progress, Watch};
+use crate::judgement::Judgement;
+use crate::lab::{Lab, Place, Progress, Refusal, Watch, ensure_few, ensure_tools};
 use dyntick_kernels::build;
 use dyntick_kernels::cache::Cache;
 use dyntick_study::{Study, check, private_note};
 use std::path::{Path, PathBuf};
 
-/// Runs the cases of a study into a folder, `jobs` at a time. `file` is the path of the study, and `init` this
-/// program's own static binary. Nothing is written before tools, kernels and memory are known to do: an empty report
-/// would replace an earlier one.
+/// Runs the cases of a study into a folder, `jobs` at a time, and judges the runs. `file` is the path of the study, and
+/// `init` this program's own static binary. Nothing is written before tools, kernels and memory are known to do: an
+/// empty report would replace an earlier one.
 ///
 /// # Errors
 /// A study of which no case can be run here, or a folder or laboratory that cannot be used.
-pub fn run(
-    study: &Study,
+pub fn run<'a>(
+    study: &'a Study,
     file: &Path,
     place: &Place,
     jobs: usize,
     init: PathBuf,
     watch: Watch<'_>,
-) -> Result<Vec<CaseResult>, Refusal> {
+) -> Result<Judgement<'a>, Refusal> {
     let cases = &study.cases;
     ensure_few(cases)?;
     for note in notes(study, file) {
@@ -36,7 +35,7 @@ pub fn run(
     let lab = Lab::open(Cache::of_user()?, init, watch)?;
     lab.ensure_kernels(cases)?;
     lab.ensure_memory(cases)?;
-    Ok(lab.run_all(cases, &place.make_runs()?, jobs))
+    Ok(Judgement::of(study, lab.run_all(cases, &place.make_runs()?, jobs)))
 }
 
 /// The parameters that look misspelt if the kernel may be patched (those of other kernels were refused when the study
