@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files of other tools. It writes Parquet tables of observations and SARIF findings. It reads the output of measuring
-//! tools, each by its own reader, or as metrics by [`metrics()`], which recognises the tool.
+//! Files of other tools. It writes Parquet tables of observations. It reads the output of measuring tools, each by its
+//! own reader, or as metrics by [`metrics()`], which recognises the tool.
 
 pub mod cyclictest;
 mod error;
@@ -17,7 +17,6 @@ pub mod picked;
 pub mod qperf;
 mod rt_tests;
 pub mod rtla;
-mod sarif;
 pub mod schbench;
 pub mod stress_ng;
 mod text;
@@ -26,4 +25,3 @@ pub mod turbostat;
 pub use error::Error;
 pub use metrics::{MAX_BYTES, MAX_LINES, MAX_METRICS, Output, metrics, tools};
 pub use observations::{Observation, ObservationError, write_parquet};
-pub use sarif::sarif;

@@ -60,7 +60,7 @@ pub struct SpanShift {
 }
 
 /// All comparisons of a study among the runs that there are, in virtual time of the first repetition.
-pub fn compare_all(study: &Study, results: &[CaseResult]) -> Vec<Compared> {
+pub(crate) fn compare_all(study: &Study, results: &[CaseResult]) -> Vec<Compared> {
     study.comparisons.iter().flat_map(|comparison| pairs(study, comparison, results)).collect()
 }
 

@@ -53,7 +53,7 @@ pub struct Repeats {
 const MOST_LACKING: usize = 8;
 
 /// All effects that a study asks for.
-pub fn all(study: &Study, results: &[CaseResult]) -> Vec<Found> {
+pub(crate) fn all(study: &Study, results: &[CaseResult]) -> Vec<Found> {
     let unit = |case: &str, figure: &str| {
         let runs = results.iter().filter(|result| result.case.name == case);
         let mut units = runs.filter_map(|result| Some(unit_of(result.run.as_ref().ok()?, figure)));

@@ -4,18 +4,18 @@
 mod kernel;
 mod kvm;
 mod memory;
+mod place;
 mod prepare;
-mod present;
+mod refusal;
 mod schedule;
 mod shell;
-mod small;
-pub mod tools;
 
 pub use crate::error::{Fault, LabError};
 pub use kvm::kvm_as_learnt;
+pub use place::Place;
 pub use prepare::Prepared;
-pub use present::Absent;
-pub use small::{MemoryError, TooSmall};
+pub use refusal::{Refusal, needed_tools};
+pub(crate) use refusal::{ensure_few, ensure_tools};
 
 use crate::execute::{Executor, OnQemu};
 use crate::expected::{Expected, expected};
@@ -50,6 +50,8 @@ pub enum Progress {
     },
     /// A run of this case is prepared now, or found.
     Begun(String),
+    /// A note about the study or this machine.
+    Note(String),
     /// Something is fetched or prepared.
     Preparing(String),
     /// A case reached a stage.
@@ -205,7 +207,7 @@ impl<'a> Lab<'a> {
 
     /// Runs cases, `jobs` at a time, each case once before one runs again. A run for which there is no memory next to
     /// the others is stored, but its result is an error.
-    pub fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
+    pub(crate) fn run_all(&self, cases: &[Case], runs: &Path, jobs: usize) -> Vec<CaseResult> {
         remove_abandoned(runs);
         let shared: Vec<Arc<Case>> = cases.iter().cloned().map(Arc::new).collect();
         let tasks = schedule(&shared);

@@ -30,7 +30,7 @@ pub use files::private_note;
 pub use given::{Given, SetError};
 pub use limits::is_id;
 pub use picks::{Pick, Place};
-pub use positions::{SettingAt, positions_of};
+pub use positions::SettingAt;
 pub use reader::{Problem, Problems};
 
 use claims::Claim;
@@ -71,6 +71,9 @@ pub struct Study {
     /// sets side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Factor>,
+    /// The settings in its file with their positions, for errors that are known only once a guest has booted.
+    #[serde(skip)]
+    pub settings: Vec<SettingAt>,
 }
 
 /// Published figures.
@@ -352,6 +355,15 @@ pub enum StudyError {
     /// The contents of the file.
     #[error(transparent)]
     Problems(#[from] Problems),
+    /// An option that says again what another says.
+    #[error("{0}: given twice, which would run each case twice; give it once")]
+    Repeated(String),
+    /// `--full-size` of a study that has one size.
+    #[error("--full-size: no case of {} has a full size ([case.full-size])", .0.display())]
+    NoFullSize(PathBuf),
+    /// `--case` of a case that the study does not have.
+    #[error(transparent)]
+    NoSuchCase(#[from] NoSuchCase),
 }
 
 /// A case that a study does not have.

@@ -8,6 +8,7 @@ use super::matrix::{MOST_CASES, Matrices, grid};
 use super::reader::{self, Problems, Section};
 use super::{
     Case, Comparison, Published, PublishedFigure, Size, Study, claims, effects, kept, kernels, limits,
+    positions,
 };
 use dyntick_model::Recipe;
 use dyntick_stats::Factor;
@@ -19,7 +20,7 @@ const FULL_SIZE: &str = "full-size";
 
 /// Reads a study; `path` is for messages and for its name.
 pub fn study(path: &Path, text: &str, size: Size) -> Result<Study, Problems> {
-    reader::read(path, text, "a study", |root| read(root, path, size))
+    reader::read(path, text, "a study", |root| read(root, text, path, size))
 }
 
 /// Reads a study with what the command line sets in its cases. The second part is how many of its claims speak of
@@ -50,7 +51,7 @@ fn name_of(path: &Path) -> String {
     }
 }
 
-fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
+fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study {
     root.only(&keys::STUDY);
     let kernels = kernels::read(root, path);
     let (cases, matrices) = cases(root, &kernels, size, &Given::default());
@@ -68,6 +69,7 @@ fn read(root: Section<'_, '_, '_>, path: &Path, size: Size) -> Study {
         kernels,
         cases,
         compared: None,
+        settings: positions::settings(text, root.table),
     }
 }
 

@@ -7,6 +7,8 @@ use toml::de::{DeTable, DeValue};
 /// A setting with its position in the text of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingAt {
+    /// The file of the guest's kernel that it writes.
+    pub file: String,
     /// The name, as in the study.
     pub name: String,
     /// The line, from 1.
@@ -15,54 +17,54 @@ pub struct SettingAt {
     pub column: usize,
 }
 
-/// The positions of all settings (`sysctl`, `write`) that write this file of the guest's kernel.
-pub fn positions_of(text: &str, file: &str) -> Vec<SettingAt> {
-    let (root, _) = DeTable::parse_recoverable(text);
+/// All settings (`sysctl`, `write`) in the text of a study, whose root table this is, in their order.
+pub fn settings(text: &str, root: &DeTable<'_>) -> Vec<SettingAt> {
     let mut found = Vec::new();
-    search_table(text, root.get_ref(), file, &mut found);
+    search_table(text, root, &mut found);
     found.sort_by_key(|setting| (setting.line, setting.column));
     found
 }
 
-fn search_table(text: &str, table: &DeTable<'_>, file: &str, found: &mut Vec<SettingAt>) {
+fn search_table(text: &str, table: &DeTable<'_>, found: &mut Vec<SettingAt>) {
     for (key, value) in table {
         if let Some(settings) = value.get_ref().as_table() {
-            for name in settings.keys().filter(|name| file_of(key.get_ref(), name.get_ref()) == file) {
-                found.push(position(text, name.get_ref(), name.span().start));
+            for name in settings.keys() {
+                let file = file_of(key.get_ref(), name.get_ref());
+                found.extend(file.map(|file| setting_at(text, file, name.get_ref(), name.span().start)));
             }
         }
-        search(text, value, file, found);
+        search(text, value, found);
     }
 }
 
-fn search(text: &str, value: &Spanned<DeValue<'_>>, file: &str, found: &mut Vec<SettingAt>) {
+fn search(text: &str, value: &Spanned<DeValue<'_>>, found: &mut Vec<SettingAt>) {
     match value.get_ref() {
-        DeValue::Table(table) => search_table(text, table, file, found),
+        DeValue::Table(table) => search_table(text, table, found),
         DeValue::Array(items) => {
             for item in items {
-                search(text, item, file, found);
+                search(text, item, found);
             }
         }
         _ => {}
     }
 }
 
-/// The file that a setting writes, by the table that it is in; empty if it is no setting.
-fn file_of(table: &str, name: &str) -> String {
+/// The file that a setting writes, by the table that it is in; `None` if it is no setting.
+fn file_of(table: &str, name: &str) -> Option<String> {
     match table {
-        "sysctl" => format!("/proc/sys/{}", name.replace('.', "/")),
-        "write" => name.to_owned(),
-        _ => String::new(),
+        "sysctl" => Some(format!("/proc/sys/{}", name.replace('.', "/"))),
+        "write" => Some(name.to_owned()),
+        _ => None,
     }
 }
 
-fn position(text: &str, name: &str, at: usize) -> SettingAt {
+fn setting_at(text: &str, file: String, name: &str, at: usize) -> SettingAt {
     // A quoted name begins after its quote.
     let quote = usize::from(text[at..].starts_with(['"', '\'']));
     let before = &text[..at + quote];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    SettingAt { name: name.to_owned(), line, column }
+    SettingAt { file, name: name.to_owned(), line, column }
 }
 
 #[cfg(test)]
@@ -70,7 +72,10 @@ mod tests {
     use super::*;
 
     fn at(text: &str, file: &str) -> Vec<(usize, usize)> {
-        positions_of(text, file).iter().map(|setting| (setting.line, setting.column)).collect()
+        let (root, _) = DeTable::parse_recoverable(text);
+        let all = settings(text, root.get_ref());
+        let of_file = all.iter().filter(|setting| setting.file == file);
+        of_file.map(|setting| (setting.line, setting.column)).collect()
     }
 
     #[test]

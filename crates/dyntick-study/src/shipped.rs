@@ -43,6 +43,23 @@ pub fn find_given(name: &Path, size: Size, given: &Given) -> Result<(Study, usiz
     }
 }
 
+/// Finds a study as the command line changes it, with only the cases that it names; the second part is as that of
+/// [`find_given`].
+///
+/// # Errors
+/// As [`find`]; and options that name no case, say the same twice, or ask for a full size that no case has.
+pub fn find_changed(name: &Path, size: Size, given: &Given) -> Result<(Study, usize), StudyError> {
+    if let Some(option) = given.repeated() {
+        return Err(StudyError::Repeated(option.to_owned()));
+    }
+    let (mut study, left_out) = find_given(name, size, given)?;
+    if size == Size::Full && find_given(name, Size::Scaled, given)?.0.cases == study.cases {
+        return Err(StudyError::NoFullSize(name.to_owned()));
+    }
+    study.keep_named(given)?;
+    Ok((study, left_out))
+}
+
 /// Returns true if this is the path of a study and not the name of one that comes with dyntick.
 pub fn is_path(name: &Path) -> bool {
     let is_name = |text: &str| !text.contains('/') && !text.ends_with(".toml");

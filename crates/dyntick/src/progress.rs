@@ -50,6 +50,7 @@ impl Display {
         match progress {
             Progress::Runs { runs, jobs } => known(&self.ahead).expect(runs, jobs),
             Progress::Begun(case) => known(&self.ahead).begin(Instant::now(), &case),
+            Progress::Note(text) => output::note(text),
             Progress::Preparing(text) => self.line(&format!("  {text}")),
             Progress::Stage { case, stage, clock, window_ns } => {
                 let bar = self.bar(&case);

@@ -6,6 +6,7 @@ use dyntick_formats::Observation;
 use dyntick_guest::Outcome;
 use dyntick_lab::compare::Compared;
 use dyntick_lab::effects::Found;
+use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::limits::Limits;
 use dyntick_lab::plan::Plan;
@@ -29,6 +30,19 @@ pub struct Judged<'a> {
     pub comparisons: &'a [Compared],
     /// The effects (`[[effects]]`).
     pub effects: &'a [Found],
+}
+
+impl<'a> Judged<'a> {
+    /// The JSON of a judgement.
+    pub fn of(judgement: &'a Judgement<'_>) -> Self {
+        Self {
+            study: judgement.study,
+            runs: judgement.results.iter().map(JudgedRun::of).collect(),
+            verdicts: &judgement.verdicts,
+            comparisons: &judgement.comparisons,
+            effects: &judgement.effects,
+        }
+    }
 }
 
 /// The result of one run.
@@ -84,7 +98,7 @@ pub struct CompleteRun<'a> {
 
 impl<'a> JudgedRun<'a> {
     /// The JSON of a result.
-    pub fn of(result: &'a CaseResult) -> Self {
+    fn of(result: &'a CaseResult) -> Self {
         let (case, repetition) = (result.case.id.as_str(), result.repetition);
         match &result.run {
             Ok(run) => Self::Complete(Box::new(CompleteRun::of(case, repetition, run))),

@@ -7,8 +7,7 @@
 mod text;
 
 use crate::Pieces;
-use dyntick_check::{Content, Machine, Report, Snapshot, script};
-use dyntick_formats::sarif;
+use dyntick_check::{Content, Machine, Report, Snapshot, sarif, script};
 use text::Detail;
 
 /// Paths with their files.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The judge: from figures to verdicts.
 
-use super::number::number;
+use super::number;
 use super::perturbed::Perturbed;
 use super::read::references;
 use super::{Against, Check, Claim, Condition, Figures, How, Ruling, Verdict};

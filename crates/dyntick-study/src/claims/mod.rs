@@ -3,19 +3,17 @@
 
 mod condition;
 mod judge;
-mod needs;
-mod number;
 mod perturbed;
 mod read;
 
 pub use condition::{Condition, ConditionError, Relation};
 pub use judge::judge;
 pub use judge::known;
-pub use number::{DIGITS, number};
 pub use read::references;
 pub(super) use read::{case_reference, figure_reference, read, refuse_figure};
 
-use super::Case;
+use super::{Case, Study};
+use dyntick_model::digits::rounded;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,6 +39,32 @@ impl Claim {
     /// Returns true if the claim is about this case's variant.
     pub fn speaks_of(&self, case: &Case) -> bool {
         self.only.is_empty() || case.labels().any(|label| self.only.iter().any(|only| only == label))
+    }
+
+    /// Returns true if the claim is open for a variant only because a case that it needs was not run: the study does
+    /// not have it any more, or `was_run` returns false for it. A failed run counts as run.
+    pub fn lacks_a_run(&self, study: &Study, variant: &str, was_run: &dyn Fn(&Case) -> bool) -> bool {
+        let within = |case: &&Case| {
+            case.labels().all(|label| variant.split('/').any(|own| own == label)) && self.speaks_of(case)
+        };
+        let lacks = |reference: &str| {
+            study.select(reference).next().is_none()
+                || study.select(reference).filter(within).any(|case| !was_run(case))
+        };
+        self.cannot_tell.is_none() && self.needed().any(lacks)
+    }
+
+    /// Returns true if these cases are enough to judge the claim: it has checks, and all cases that they name are
+    /// there.
+    pub fn is_judged_of(&self, study: &Study) -> bool {
+        let is_there = |reference: &str| study.select(reference).next().is_some();
+        self.cannot_tell.is_none() && !self.checks.is_empty() && self.needed().all(is_there)
+    }
+
+    /// The cases that its checks name.
+    fn needed(&self) -> impl Iterator<Item = &str> {
+        let against = self.checks.iter().filter_map(|check| check.against.as_ref()).map(|other| &other.case);
+        self.checks.iter().map(|check| &check.case).chain(against).map(String::as_str)
     }
 }
 
@@ -147,6 +171,14 @@ impl Verdict {
     }
 }
 
+/// The significant digits of a figure in a claim's evidence, and in the tables next to it.
+pub const DIGITS: i32 = 6;
+
+/// A number with [`DIGITS`] significant digits.
+pub fn number(value: f64) -> String {
+    rounded(value, DIGITS)
+}
+
 #[cfg(test)]
 impl Verdict {
     /// The rulings in one line, with what they rest on.
@@ -161,5 +193,22 @@ impl Verdict {
         let is_one = self.rulings.iter().all(|(_, ruling)| *ruling == first);
         let ruled = if is_one { words(first).to_owned() } else { each.collect::<Vec<_>>().join(", ") };
         self.assumption().map_or(ruled.clone(), |assumption| format!("{ruled} ({assumption})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_significant_digits() {
+        assert_eq!(
+            [0.0, 1.0, 0.998054, 123456.7, -4.76728, 2e-7, f64::NAN].map(|value| rounded(value, 4)),
+            ["0", "1", "0.9981", "123457", "-4.767", "0.0000002", "–"]
+        );
+        assert_eq!(
+            [-0.0, 250.0, 0.99271, 1.00004, 1234.567, 12.3, 0.000_001, 2e9].map(number),
+            ["0", "250", "0.99271", "1.00004", "1234.57", "12.3", "0.000001", "2000000000"]
+        );
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The answer to a check in the perturbed runs of its case, next to that of the case's own run.
 
-use super::number::number;
+use super::number;
 use super::read::references;
 use super::{Check, Condition, Figures};
 use crate::{Case, Study};

@@ -121,7 +121,7 @@ fn print(arguments: &Arguments, report: &Report) -> Result<()> {
     match (arguments.json, arguments.format) {
         (true, Format::Sarif | Format::Script) => bail!("--json is --format json: omit one of the two"),
         (true, _) | (_, Format::Json) => target.json(report),
-        (_, Format::Sarif) => target.unnamed_json(&dyntick_formats::sarif(report)),
+        (_, Format::Sarif) => target.unnamed_json(&dyntick_check::sarif(report)),
         (_, Format::Script) => target.text(&dyntick_check::script(report)),
         (_, Format::Text) if arguments.verbose => target.page(&text::document(report, Detail::Everything)),
         (_, Format::Text) => target.rendered(&fitting(report, target.sheet(), target.height())),

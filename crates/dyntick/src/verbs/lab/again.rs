@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab report`: the report of what has been run, without running anything.
 
-use super::changes::{self, Changes};
+use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_kernels::cache::Cache;
-use dyntick_lab::lab::{CaseResult, LabError};
+use dyntick_lab::judgement::Judgement;
+use dyntick_lab::lab::{CaseResult, LabError, Place};
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::store::{self, Kept};
-use dyntick_study::{Case, Size, Study};
+use dyntick_study::{Case, Study};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,20 +37,19 @@ pub struct Arguments {
 /// Prints what is there. A case that was not run is named in the report.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
-    let size = if arguments.full_size { Size::Full } else { Size::Scaled };
-    let study = changes::study(&arguments.study, size, &arguments.changes.given()?)?;
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&study.name));
-    let results = kept(&study, &out.join("runs"));
+    let study = arguments.changes.study(&arguments.study, &Chosen::all(arguments.full_size))?;
+    let out = Place::of(arguments.out.as_deref(), &study.name);
+    let results = kept(&study, &out.runs());
     if results.iter().all(|result| result.run.is_err()) {
         // The name of a mailed file may be a command of a shell.
         let study = shell::file(&arguments.study).unwrap_or_else(|_| "STUDY".to_owned());
         bail!(
             "{} has no run of this study's cases as they are now; to run them: dyntick lab run {study}{}",
-            out.display(),
+            out.folder().display(),
             reasons(&results)
         );
     }
-    Outcome::of(&study, &results).print(&arguments.wanted)?;
+    Outcome::of(Judgement::of(&study, results)).print(&arguments.wanted)?;
     Ok(ExitCode::SUCCESS)
 }
 

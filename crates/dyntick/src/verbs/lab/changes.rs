@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The changes of `lab run` and `lab report` to the cases of a study: --kernel, --append and --set.
+//! The changes of `lab run` and `lab report` to a study: options that choose its cases, and options that set keys.
 
 use crate::output;
-use anyhow::{Context, Result, bail};
-use dyntick_study::{Given, Size, Study, shipped};
+use anyhow::{Context, Result};
+use dyntick_study::{Case, Given, Size, Study, shipped};
 use std::path::Path;
 
-/// The options that change cases.
+/// The options that choose cases and the number, size and clock of their runs.
+#[derive(Default, clap::Args)]
+pub struct Chosen {
+    /// Run only cases of this name or id; may be given several times
+    #[arg(long = "case", value_name = "NAME")]
+    pub cases: Vec<String>,
+    /// Run each case at the size of the published experiment, if the study has one
+    #[arg(long)]
+    full_size: bool,
+    /// Run on this clock instead of the study's
+    #[arg(long, value_enum)]
+    clock: Option<ClockArgument>,
+    /// Run each case N times (wall clock only)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Case::MOST_REPEATED)))]
+    repeat: Option<u32>,
+    /// Run each case N more times with an irrelevant change each time (virtual clock only)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(Case::MOST_PERTURBED)))]
+    perturb: Option<u32>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ClockArgument {
+    Virtual,
+    Wall,
+}
+
+/// The options that set keys of all cases.
 #[derive(clap::Args)]
 pub struct Changes {
     /// Run each case on this kernel instead: as in a study, or the path of a bzImage; given twice, on both, which the
@@ -22,11 +48,8 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// The settings of these options.
-    ///
-    /// # Errors
-    /// A `--set` that is not `KEY=VALUE`.
-    pub fn given(&self) -> Result<Given> {
+    /// Reads a study as these options change it. Notes the number of claims that are not judged because of them.
+    pub fn study(&self, name: &Path, chosen: &Chosen) -> Result<Study> {
         let mut given = Given::default();
         for typed in &self.kernels {
             given.kernel(typed, &place(typed)?);
@@ -37,26 +60,48 @@ impl Changes {
         for text in &self.set {
             given.set(text)?;
         }
-        Ok(given)
+        chosen.add_to(&mut given);
+        let (study, left_out) = shipped::find_changed(name, chosen.size(), &given)?;
+        if left_out > 0 {
+            output::note(format_args!(
+                "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
+            ));
+        }
+        Ok(study)
     }
 }
 
-/// Reads a study with these settings. Notes the number of claims that are not judged because of them.
-pub fn study(name: &Path, size: Size, given: &Given) -> Result<Study> {
-    if let Some(option) = given.repeated() {
-        bail!("{option}: given twice, which would run each case twice; give it once");
+impl Chosen {
+    /// All cases, at one size.
+    pub fn all(full_size: bool) -> Self {
+        Self { full_size, ..Self::default() }
     }
-    let (mut study, left_out) = shipped::find_given(name, size, given)?;
-    if size == Size::Full && shipped::find_given(name, Size::Scaled, given)?.0.cases == study.cases {
-        bail!("--full-size: no case of {} has a full size ([case.full-size])", name.display());
+
+    fn size(&self) -> Size {
+        if self.full_size { Size::Full } else { Size::Scaled }
     }
-    if left_out > 0 {
-        output::note(format_args!(
-            "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
-        ));
+
+    fn add_to(&self, given: &mut Given) {
+        given.only(&self.cases);
+        if let Some(clock) = self.clock {
+            given.text(&format!("--clock {}", clock.word()), "clock", clock.word());
+        }
+        if let Some(repeat) = self.repeat {
+            given.value(&format!("--repeat {repeat}"), "repeat", &repeat.to_string());
+        }
+        if let Some(perturb) = self.perturb {
+            given.value(&format!("--perturb {perturb}"), "perturb", &perturb.to_string());
+        }
     }
-    study.keep_named(given)?;
-    Ok(study)
+}
+
+impl ClockArgument {
+    fn word(self) -> &'static str {
+        match self {
+            ClockArgument::Virtual => "virtual",
+            ClockArgument::Wall => "wall",
+        }
+    }
 }
 
 /// An absolute path, since paths in a study are relative to it; a name is unchanged.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The outcome of a study, in each format in which it can be printed.
+//! The outcome of a study: its report in each format in which it can be printed, and the files of the report.
 
 use super::report;
 use crate::output::Target;
-use anyhow::{Result, bail};
-use dyntick_contract::lab::{Judged, JudgedRun};
-use dyntick_lab::compare::{Compared, compare_all};
-use dyntick_lab::effects::{self, Found};
-use dyntick_lab::lab::CaseResult;
-use dyntick_lab::lookup::RunFigures;
-use dyntick_report::Document;
-use dyntick_study::{Study, claims};
+use anyhow::{Context, Result, bail};
+use dyntick_contract::lab::Judged;
+use dyntick_lab::judgement::Judgement;
+use dyntick_report::{Block, Document, Ruling};
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The format of a report.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -64,39 +62,31 @@ impl Wanted {
     }
 }
 
-/// A study's runs, judged.
+/// A study's runs, judged, with their reports.
 pub struct Outcome<'a> {
-    study: &'a Study,
-    results: &'a [CaseResult],
-    verdicts: Vec<claims::Verdict>,
-    comparisons: Vec<Compared>,
-    effects: Vec<Found>,
+    /// The runs, judged.
+    pub judgement: Judgement<'a>,
     /// The report.
-    pub document: Document,
+    document: Document,
     /// The short report, for a mail.
     brief: Document,
 }
 
 impl<'a> Outcome<'a> {
-    /// Judges the claims and puts the report together.
-    pub fn of(study: &'a Study, results: &'a [CaseResult]) -> Self {
-        let verdicts = claims::judge(study, &RunFigures(results));
-        let comparisons = compare_all(study, results);
-        let effects = effects::all(study, results);
-        let material = report::Material {
-            study,
-            results,
-            verdicts: &verdicts,
-            comparisons: &comparisons,
-            effects: &effects,
-        };
-        let (document, brief) = report::documents(&material);
-        Self { study, results, verdicts, comparisons, effects, document, brief }
+    /// Puts the report together.
+    pub fn of(judgement: Judgement<'a>) -> Self {
+        let (document, brief) = report::documents(&judgement);
+        Self { judgement, document, brief }
     }
 
-    /// The verdicts on the claims.
-    pub fn verdicts(&self) -> &[claims::Verdict] {
-        &self.verdicts
+    /// The rulings other than *reproduced*, of all claims that this laboratory can judge.
+    pub fn open(&self) -> Vec<Ruling> {
+        report::Ran::of(self.judgement.study, &self.judgement.results).open(&self.judgement.verdicts)
+    }
+
+    /// Stores the report in a folder; `whole` is true if all cases have a run.
+    pub fn keep(&self, out: &Path, whole: bool) -> Result<Stored> {
+        keep(&self.document, out, whole)
     }
 
     /// Prints it.
@@ -107,17 +97,84 @@ impl<'a> Outcome<'a> {
             Format::Terminal => target.page(document),
             Format::Mail => target.text(&dyntick_report::mail(document)),
             Format::Html => target.text(&dyntick_report::html(&self.document)),
-            Format::Json => target.json(&self.judged()),
+            Format::Json => target.json(&Judged::of(&self.judgement)),
         }
     }
+}
 
-    fn judged(&self) -> Judged<'_> {
-        Judged {
-            study: self.study,
-            runs: self.results.iter().map(JudgedRun::of).collect(),
-            verdicts: &self.verdicts,
-            comparisons: &self.comparisons,
-            effects: &self.effects,
+/// The report of cases that all have a run.
+const WHOLE: &str = "report.html";
+/// The report if a case has no run. It never replaces a complete report.
+const INCOMPLETE: &str = "report-incomplete.html";
+/// The timeline of a complete report.
+const PICTURE: &str = "timeline.svg";
+
+/// The path of a stored report.
+pub struct Stored {
+    path: PathBuf,
+    /// An earlier report, of when all cases had a run.
+    earlier: Option<PathBuf>,
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match &self.earlier {
+            Some(earlier) => write!(f, " (of an earlier, complete run: {})", earlier.display()),
+            None => Ok(()),
         }
+    }
+}
+
+/// Stores the report as a page, and its timeline as a picture. Existing files are replaced and never written into: the
+/// user did not type these names.
+fn keep(document: &Document, out: &Path, whole: bool) -> Result<Stored> {
+    dyntick_system::make_folders(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let [report, incomplete] = [WHOLE, INCOMPLETE].map(|name| out.join(name));
+    let html = dyntick_report::html(document);
+    if !whole {
+        write(&incomplete, &html)?;
+        let earlier = Some(report).filter(|report| report.is_file());
+        return Ok(Stored { path: incomplete, earlier });
+    }
+    write(&report, &html)?;
+    let picture = document.blocks.iter().find_map(|block| match block {
+        Block::Timeline(timeline) => Some(dyntick_report::svg(timeline)),
+        _ => None,
+    });
+    if let Some(picture) = picture {
+        write(&out.join(PICTURE), &picture)?;
+    }
+    // It is of this study before what failed was put right.
+    match std::fs::remove_file(&incomplete) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", incomplete.display()))
+        }
+        _ => Ok(Stored { path: report, earlier: None }),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let written = dyntick_system::write_unasked(path, |to| to.write_all(text.as_bytes()));
+    written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn incomplete_report_does_not_replace_a_complete_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path();
+        let document = |title: &str| Document { title: title.into(), ..Document::default() };
+        let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_default();
+        let stored = keep(&document("first"), out, false).unwrap();
+        assert_eq!((stored.earlier, text(WHOLE)), (None, String::new()));
+        keep(&document("second"), out, true).unwrap();
+        assert!(text(WHOLE).contains("second") && !out.join(INCOMPLETE).exists());
+        let stored = keep(&document("third"), out, false).unwrap();
+        assert!(text(WHOLE).contains("second") && text(INCOMPLETE).contains("third"));
+        assert!(stored.to_string().contains("report-incomplete.html (of an earlier, complete run: "));
     }
 }

@@ -17,6 +17,7 @@ mod method;
 mod missing;
 mod overview;
 mod qperf;
+mod repeat;
 mod settings;
 mod setups;
 mod titles;
@@ -24,17 +25,15 @@ mod variants;
 mod when;
 mod why;
 
-use super::repeat;
-use super::rulings::Ran;
+pub use claims::Ran;
+
 use crate::few::few;
 use dyntick_explain::Summary;
 use dyntick_kernels::build::private_note;
-use dyntick_lab::compare::Compared;
-use dyntick_lab::effects::Found;
+use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::store::Run;
 use dyntick_report::{Block, Document, Failure, Verdict};
-use dyntick_study::Study;
 use titles::{Titled, Titles};
 
 /// A window shorter than this is not what its study is about, but its script is, ns.
@@ -46,23 +45,9 @@ const MOST_LANES: usize = 16;
 /// The number of cases without a run that are named.
 const MOST_NOT_RUN: usize = 32;
 
-/// The parts of a report.
-pub struct Material<'a> {
-    /// The study.
-    pub study: &'a Study,
-    /// The runs.
-    pub results: &'a [CaseResult],
-    /// The verdicts on its claims.
-    pub verdicts: &'a [dyntick_study::claims::Verdict],
-    /// The comparisons (`[[compare]]`).
-    pub comparisons: &'a [Compared],
-    /// The effects (`[[effects]]`).
-    pub effects: &'a [Found],
-}
-
 /// The complete report of a study, and a short one for a mail.
-pub fn documents(material: &Material<'_>) -> (Document, Document) {
-    let Material { study, results, verdicts, .. } = *material;
+pub fn documents(judgement: &Judgement<'_>) -> (Document, Document) {
+    let (study, results) = (judgement.study, &judgement.results[..]);
     let titles = Titles::of(study);
     let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
     let own = |run: &&&Run| run.plan.perturbation.is_none();
@@ -71,7 +56,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
         runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).cloned().collect();
     let ran = Ran::of(study, results);
     let cases = claims::Cases::of(&ran, &runs);
-    let verdicts: Vec<Verdict> = verdicts.iter().map(|verdict| cases.verdict(verdict)).collect();
+    let verdicts: Vec<Verdict> = judgement.verdicts.iter().map(|verdict| cases.verdict(verdict)).collect();
 
     let mut blocks = Vec::new();
     if !verdicts.is_empty() {
@@ -82,7 +67,7 @@ pub fn documents(material: &Material<'_>) -> (Document, Document) {
     blocks.extend(picture);
     blocks.extend(not_run);
     blocks.extend(variants::blocks(study, &titles, results));
-    blocks.extend(figures(material, &runs, &windows));
+    blocks.extend(figures(judgement, &runs, &windows));
     blocks.extend(timeline);
     if !windows.is_empty() {
         blocks.push(Block::Heading("Causes and fixes".into()));
@@ -146,8 +131,8 @@ fn pictures(runs: &[Titled<'_>], windows: &[Titled<'_>]) -> (Option<Block>, Vec<
 
 /// All tables and plots, in the order of what the study is about: a study of latencies is answered by them,
 /// another one by what interrupted the CPUs.
-fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>]) -> Vec<Block> {
-    let study = material.study;
+fn figures(judgement: &Judgement<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>]) -> Vec<Block> {
+    let study = judgement.study;
     let mut overview = Vec::new();
     if !windows.is_empty() {
         overview.push(Block::Heading("Interruptions of the measured CPUs".into()));
@@ -167,10 +152,10 @@ fn figures(material: &Material<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>])
     } else {
         [beside, latencies, overview].concat()
     };
-    blocks.extend(effects::blocks(material.effects));
+    blocks.extend(effects::blocks(&judgement.effects));
     blocks.extend(calls::blocks(runs));
     blocks.extend(idle::blocks(runs));
-    blocks.extend(compare::blocks(material.comparisons));
+    blocks.extend(compare::blocks(&judgement.comparisons));
     blocks
 }
 

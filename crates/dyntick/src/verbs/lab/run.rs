@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
-use super::changes::{self, Changes};
+use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
-use super::place::Place;
-use super::rulings::Ran;
+use super::own_binary;
 use super::status::{ABORT, Statuses};
-use super::{kept, own_binary, refused, stopped};
 use crate::progress::Display;
 use crate::{failure, output};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
-use dyntick_kernels::build::private_note;
-use dyntick_kernels::cache::Cache;
-use dyntick_lab::lab::{CaseResult, Fault, Lab, tools};
-use dyntick_study::{Case, Size, Study, check};
+use dyntick_lab::judgement::Judgement;
+use dyntick_lab::lab::Place;
+use dyntick_lab::study;
+use dyntick_model::text::clean_line;
+use dyntick_study::Study;
+use dyntick_system::signals;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -23,21 +24,8 @@ use std::process::ExitCode;
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
     study: PathBuf,
-    /// Run only cases of this name or id; may be given several times
-    #[arg(long = "case", value_name = "NAME")]
-    cases: Vec<String>,
-    /// Run each case at the size of the published experiment, if the study has one
-    #[arg(long)]
-    full_size: bool,
-    /// Run on this clock instead of the study's
-    #[arg(long, value_enum)]
-    clock: Option<ClockArgument>,
-    /// Run each case N times (wall clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Case::MOST_REPEATED)))]
-    repeat: Option<u32>,
-    /// Run each case N more times with an irrelevant change each time (virtual clock only)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(Case::MOST_PERTURBED)))]
-    perturb: Option<u32>,
+    #[command(flatten)]
+    chosen: Chosen,
     /// Run N guests at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
@@ -50,12 +38,6 @@ pub struct Arguments {
     changes: Changes,
     #[command(flatten)]
     wanted: Wanted,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum ClockArgument {
-    Virtual,
-    Wall,
 }
 
 /// Runs the study.
@@ -71,118 +53,83 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 
 fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
-    let study = arguments.read_study()?;
+    let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
     arguments.statuses.ensure_possible(&study)?;
-    ensure_few(&study.cases)?;
-    note_spelling(&study.cases);
-    note_private_sources(&study, &arguments.study);
     let out = Place::of(arguments.out.as_deref(), &study.name);
-    tools::ensure(&study.cases)?;
-    out.ensure_usable()?;
-    stopped::say_what_is_kept(&out.runs())?;
-    let results = arguments.execute(&study, &out)?;
-    if is_refused(&results) {
-        refused::say_where(&arguments.study, &results);
+    say_what_is_kept(out.runs())?;
+    let display = Display::new();
+    let watch = |progress| display.show(progress);
+    let judgement = study::run(&study, &arguments.study, &out, arguments.jobs.into(), own_binary()?, &watch)?;
+    // The reasons were printed as each case ended.
+    if judgement.is_empty() {
+        say_refused(&arguments.study, &judgement);
         output::note("nothing was measured, and no report was written");
-        return Ok(ExitCode::from(arguments.statuses.of(&results, &[])));
+        return Ok(ExitCode::from(arguments.statuses.of(&judgement.results, &[])));
     }
-    arguments.report(&study, &out, &results)
+    arguments.report(judgement, &out)
 }
 
 impl Arguments {
-    /// The study as the command line changes it, with the cases to run.
-    fn read_study(&self) -> Result<Study> {
-        let size = if self.full_size { Size::Full } else { Size::Scaled };
-        let mut given = self.changes.given()?;
-        given.only(&self.cases);
-        if let Some(clock) = self.clock {
-            given.text(&format!("--clock {}", clock.word()), "clock", clock.word());
-        }
-        if let Some(repeat) = self.repeat {
-            given.value(&format!("--repeat {repeat}"), "repeat", &repeat.to_string());
-        }
-        if let Some(perturb) = self.perturb {
-            given.value(&format!("--perturb {perturb}"), "perturb", &perturb.to_string());
-        }
-        changes::study(&self.study, size, &given)
-    }
-
-    /// Runs the cases. Nothing is written before kernels and memory are known to do: an empty report would replace an
-    /// earlier one.
-    fn execute(&self, study: &Study, out: &Place) -> Result<Vec<CaseResult>> {
-        let display = Display::new();
-        let watch = |progress| display.show(progress);
-        let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
-        lab.ensure_kernels(&study.cases)?;
-        lab.ensure_memory(&study.cases)?;
-        let runs = out.make_runs()?;
-        Ok(lab.run_all(&study.cases, &runs, self.jobs.into()))
-    }
-
-    /// Judges the claims, stores and prints the report. It is printed even if it cannot be stored.
-    fn report(&self, study: &Study, out: &Place, results: &[CaseResult]) -> Result<ExitCode> {
-        let outcome = Outcome::of(study, results);
-        let is_whole = self.cases.is_empty() && results.iter().all(|result| result.run.is_ok());
-        let kept = kept::keep(&outcome.document, out.folder(), is_whole);
+    /// Stores and prints the report. It is printed even if it cannot be stored.
+    fn report(&self, judgement: Judgement<'_>, out: &Place) -> Result<ExitCode> {
+        let is_whole =
+            self.chosen.cases.is_empty() && judgement.results.iter().all(|result| result.run.is_ok());
+        let outcome = Outcome::of(judgement);
+        let kept = outcome.keep(out.folder(), is_whole);
         outcome.print(&self.wanted)?;
-        refused::say_where(&self.study, results);
+        say_refused(&self.study, &outcome.judgement);
         let kept = kept?;
         if self.wanted.is_for_a_terminal() {
             output::line(format_args!("\nReport: {kept}"))?;
         }
-        let open = Ran::of(study, results).open(outcome.verdicts());
-        Ok(ExitCode::from(self.statuses.of(results, &open)))
+        Ok(ExitCode::from(self.statuses.of(&outcome.judgement.results, &outcome.open())))
     }
 }
 
-impl ClockArgument {
-    fn word(self) -> &'static str {
-        match self {
-            ClockArgument::Virtual => "virtual",
-            ClockArgument::Wall => "wall",
-        }
-    }
-}
-
-/// Names the kernels that are built from a source that only this user may read.
-fn note_private_sources(study: &Study, path: &Path) {
-    for (name, recipe) in &study.kernels {
-        if let Some(note) = private_note(recipe) {
-            output::note(format_args!("the kernel {name} is {note}"));
-        }
-    }
-    let folder = path.parent().unwrap_or(Path::new(""));
-    if let Some(note) = dyntick_study::private_note(folder, &study.cases) {
-        output::note(note);
-    }
-}
-
-/// Returns true if there is nothing to report: no case has a run, and no failure is a result. The reasons were printed
-/// as each ended.
-fn is_refused(results: &[CaseResult]) -> bool {
-    let refused = |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
-    results.iter().all(refused)
-}
-
-/// Says which parameters look misspelt where the kernel may be patched. Those of other kernels were refused when the
-/// study was read.
-fn note_spelling(cases: &[Case]) {
-    for case in cases.iter().filter(|case| check::may_be_patched(case)) {
-        for problem in check::misspelt(case) {
-            output::note(format_args!("case '{}': {problem}", case.id));
-        }
-    }
-}
-
-/// Refuses more runs than can be held until the report is made.
-fn ensure_few(cases: &[Case]) -> Result<()> {
-    const MOST_RUNS: u64 = 10_000;
-    let runs: u64 = cases.iter().map(|case| u64::from(case.runs())).sum();
-    if runs > MOST_RUNS {
-        bail!(
-            "these are {runs} runs, and at most {MOST_RUNS} are possible at once: name fewer cases (--case), or repeat \
-             them less (--repeat)"
-        );
-    }
+/// From now on SIGINT and SIGTERM end this process with a note about the complete runs. The kernel ends guests and
+/// builds with it (invariant 10). Call it before any other thread is started.
+fn say_what_is_kept(runs: PathBuf) -> Result<()> {
+    signals::read_by_thread(&[libc::SIGINT, libc::SIGTERM], move |signal| {
+        let kept = runs.display();
+        output::note(format_args!(
+            "stopped: complete runs are kept in {kept}; the same command continues from there"
+        ));
+        signals::end_by(signal);
+        false
+    })?;
     Ok(())
+}
+
+/// Prints the position in the study's file of each setting that a guest's kernel has refused.
+fn say_refused(file: &Path, judgement: &Judgement<'_>) {
+    let errors = judgement.results.iter().filter_map(|result| result.run.as_ref().err());
+    let refused: BTreeSet<&str> = errors.filter_map(|error| error.refused_path()).collect();
+    for line in refused.into_iter().flat_map(|refused| positions(judgement.study, refused)) {
+        output::note(clean_line(&format!("{}:{line}", file.display())));
+    }
+}
+
+/// `LINE:COLUMN: …` of each setting that writes this file of the kernel; nothing if it came by the command line.
+fn positions(study: &Study, refused: &str) -> Vec<String> {
+    let settings = study.settings.iter().filter(|setting| setting.file == refused);
+    settings
+        .map(|at| format!("{}:{}: the kernel of the guest refuses '{}'", at.line, at.column, at.name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_setting_is_shown_with_its_position() {
+        let text = "question = 'q'\ntitle = 't'\n[defaults]\nkernel = 'debian:6.12'\n\
+                    sysctl = { \"vm.stat_intervall\" = 60, \"vm.stat_interval\" = 60 }\n[[case]]\nname = 'a'\n";
+        let study = Study::parse(Path::new("s.toml"), text).unwrap();
+        assert_eq!(
+            positions(&study, "/proc/sys/vm/stat_intervall"),
+            ["5:13: the kernel of the guest refuses 'vm.stat_intervall'"]
+        );
+        assert!(positions(&study, "/proc/sys/vm/swappiness").is_empty(), "it came by the command line");
+    }
 }

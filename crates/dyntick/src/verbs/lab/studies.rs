@@ -9,7 +9,7 @@ use dyntick_kernels::build::{self, Built};
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::expected::estimated;
 use dyntick_lab::image::{find_tool, packages};
-use dyntick_lab::lab::tools;
+use dyntick_lab::lab::needed_tools;
 use dyntick_model::Recipe;
 use dyntick_report::numbers;
 use dyntick_study::{Case, Size, Study, shipped};
@@ -62,7 +62,7 @@ fn listed(study: &Study, built: &[Built]) -> Listed {
         cases: study.cases.len(),
         runs: study.cases.iter().map(Case::runs).sum(),
         kernels: study.kernels.iter().map(kernel).collect(),
-        tools: tools::needed(&study.cases).into_keys().map(tool).collect(),
+        tools: needed_tools(&study.cases).into_keys().map(tool).collect(),
         estimated_s: study.cases.iter().map(|case| u64::from(case.runs()) * estimated(case).as_secs()).sum(),
     }
 }
@@ -178,7 +178,7 @@ mod tests {
                 }
                 seen += 1;
                 let study = shipped::find(Path::new(study), Size::Scaled).unwrap();
-                for tool in tools::needed(&study.cases).into_keys() {
+                for tool in needed_tools(&study.cases).into_keys() {
                     let package =
                         packages::package_of(tool).unwrap_or_else(|| panic!("no package of {tool}"));
                     let installed =

@@ -3,6 +3,7 @@
 
 use super::again::kept;
 use anyhow::{Context, Result, bail};
+use dyntick_lab::lab::Place;
 use dyntick_lab::store::Run;
 use dyntick_study::{Size, shipped};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ pub fn folders(named: &Path, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
     }
     let study = shipped::find(named, Size::Scaled)
         .with_context(|| format!("{} is neither the folder of a run nor a study", named.display()))?;
-    let place = Path::new("out").join(&study.name).join("runs");
+    let place = Place::of(None, &study.name).runs();
     let runs = kept(&study, &place).into_iter().filter_map(|result| result.run.ok());
     let folders: Vec<PathBuf> = runs.filter(wants).map(|run| run.folder).collect();
     if folders.is_empty() {

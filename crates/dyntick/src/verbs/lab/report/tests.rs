@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use dyntick_lab::lookup::RunFigures;
 use dyntick_report::{Ruling, html, mail};
+use dyntick_study::Study;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,15 +15,7 @@ fn nothing_run() -> (Document, Document) {
         run: Err(LabError::NotRun),
     };
     let results: Vec<CaseResult> = study.cases.iter().map(result).collect();
-    let verdicts = dyntick_study::claims::judge(&study, &RunFigures(&results));
-    let (comparisons, effects) = (Vec::new(), Vec::new());
-    documents(&Material {
-        study: &study,
-        results: &results,
-        verdicts: &verdicts,
-        comparisons: &comparisons,
-        effects: &effects,
-    })
+    documents(&Judgement::of(&study, results))
 }
 
 #[test]

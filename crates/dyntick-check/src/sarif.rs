@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! SARIF 2.1.0 (OASIS), the format in which code hosts and CI accept findings.
 
-use dyntick_check::rules::{self, Rule};
-use dyntick_check::{Finding, Report};
+use crate::finding::Finding;
+use crate::report::Report;
+use crate::rules::{self, Rule};
 use serde_json::{Value, json};
 
 /// Formats the findings as one SARIF log. A location is the examined file; its content is the snippet.
