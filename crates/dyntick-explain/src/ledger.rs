@@ -15,7 +15,7 @@ pub use place::{Place, Waits};
 pub use wait::Ended;
 
 use crate::{Context, Interruption, Kind, Task};
-use account::{Account, Limits};
+use account::Account;
 use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within};
 use place::Places;
 use std::sync::Arc;
@@ -169,6 +169,7 @@ impl<W: Whose> Roll<W> {
     /// The thread, if it is one of them.
     fn follow(
         &mut self,
+        context: &Context,
         pid: i32,
         comm: &Symbol,
         state: impl FnOnce() -> State,
@@ -192,7 +193,7 @@ impl<W: Whose> Roll<W> {
                 call: None,
                 fault: None,
                 lock: None,
-                account: Account::new(born),
+                account: Account::new(context, pid, born),
             };
             self.threads.insert(pid, one);
         }
@@ -241,7 +242,13 @@ impl<'a, W: Whose> Ledger<'a, W> {
             SchedWaking { pid, target } => self.wake(event, *pid, *target),
             SchedWakeup { pid, comm, target } => {
                 let (begin, born) = (self.context.window.0, self.clamp(event.ts));
-                self.roll.follow(*pid, comm, || State::Unseen { since: begin }, begin.min(born));
+                self.roll.follow(
+                    self.context,
+                    *pid,
+                    comm,
+                    || State::Unseen { since: begin },
+                    begin.min(born),
+                );
                 self.wake(event, *pid, *target);
                 self.arrive(event.ts, *pid, *target);
             }
@@ -275,14 +282,14 @@ impl<'a, W: Whose> Ledger<'a, W> {
         self.current.insert(event.cpu, Task::named(event.pid, &comm));
         let begin = self.context.window.0;
         let running = State::Running { since: begin };
-        self.roll.follow(event.pid, &comm, || running, begin);
+        self.roll.follow(self.context, event.pid, &comm, || running, begin);
     }
 
     /// A task gives its CPU up.
     fn leave(&mut self, event: &Event, pid: i32, comm: &Symbol, prev_state: u64) {
         let (now, cpu, begin) = (self.clamp(event.ts), event.cpu, self.context.window.0);
-        let limits = Limits::of(self.context, pid);
-        let Some(one) = self.roll.follow(pid, comm, || State::Running { since: begin }, begin) else {
+        let Some(one) = self.roll.follow(self.context, pid, comm, || State::Running { since: begin }, begin)
+        else {
             return;
         };
         one.name(comm);
@@ -296,7 +303,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         if let Some(call) = one.call.as_mut().filter(|_| runs) {
             call.ns += now.saturating_sub(call.since);
         }
-        one.end_state(now, &limits, &self.current);
+        one.end_state(now, self.context, &self.current);
         match wait::Sleep::of(prev_state) {
             wait::Sleep::Dead => {
                 one.account.died(now);
@@ -329,13 +336,15 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// A task gets a CPU.
     fn enter(&mut self, event: &Event, pid: i32, comm: &Symbol) {
         let (now, begin) = (self.clamp(event.ts), self.context.window.0);
-        let limits = Limits::of(self.context, pid);
-        let Some(one) = self.roll.follow(pid, comm, || State::Unseen { since: begin }, begin) else { return };
+        let Some(one) = self.roll.follow(self.context, pid, comm, || State::Unseen { since: begin }, begin)
+        else {
+            return;
+        };
         one.name(comm);
         if let Some(ready) = one.ready() {
             self.queues.remove(ready.cpu, pid);
         }
-        one.end_state(now, &limits, &self.current);
+        one.end_state(now, self.context, &self.current);
         one.state = State::Running { since: now };
         if let Some(fault) = &mut one.fault {
             fault.since = now;
@@ -401,7 +410,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             ready.cpu = to;
             self.queues.add(to, pid);
         } else {
-            one.end_state(now, &Limits::of(self.context, pid), &self.current);
+            one.end_state(now, self.context, &self.current);
             one.state = State::Unseen { since: now };
         }
     }
@@ -418,7 +427,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             return;
         }
-        self.roll.follow(child, &comm, || State::Unseen { since: now }, now);
+        self.roll.follow(self.context, child, &comm, || State::Unseen { since: now }, now);
     }
 
     /// The stack of the thread that has just gone to sleep on a CPU.
@@ -529,7 +538,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
     pub fn finish(mut self) -> (Vec<ThreadAccount>, u64) {
         let end = self.context.window.1;
         let mut accounts = Vec::new();
-        for (pid, mut one) in std::mem::take(&mut self.roll.threads) {
+        for mut one in std::mem::take(&mut self.roll.threads).into_values() {
             if let Some(fault) = one.fault.take().filter(|_| self.faults_end) {
                 one.account.faulted(fault.kind, fault.ns);
             }
@@ -547,9 +556,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             one.called(end, false);
             if !matches!(one.state, State::Ended) {
-                one.end_state(end, &Limits::of(self.context, pid), &self.current);
+                one.end_state(end, self.context, &self.current);
             }
-            accounts.push(one.account.finish(one.task, end, self.faults_end, self.calls));
+            accounts.push(one.account.finish(one.task, end, self.faults_end, self.calls, self.context));
         }
         accounts.sort_by_key(|account| account.task.pid);
         (accounts, self.roll.more)
@@ -604,13 +613,13 @@ impl Followed {
 
     /// Ends the present state, and adds its time. A thread that is ready or asleep and gives its CPU up, or gets one
     /// without a wake-up, has had events that were lost.
-    fn end_state(&mut self, now: u64, limits: &Limits<'_>, current: &Map<u32, Task>) {
+    fn end_state(&mut self, now: u64, context: &Context, current: &Map<u32, Task>) {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Running { since } => self.account.ran(since, now),
             State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(since)),
             State::Ready(mut ready) => {
                 ready.until(now, current.get(&ready.cpu));
-                self.account.waited(ready, now, limits);
+                self.account.waited(ready, now, context);
             }
             State::Asleep(asleep) => self.account.slept(asleep, now, None, None, None),
             State::Ended => self.account.reborn(now),

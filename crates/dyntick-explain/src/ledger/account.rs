@@ -142,30 +142,6 @@ pub struct ThreadAccount {
 /// The maximum number of delays of a thread that are remembered for those that wait for it.
 const MOST_DELAYS: usize = 256;
 
-/// The known limits of a thread.
-pub(super) struct Limits<'a> {
-    context: &'a Context,
-    thread: i32,
-}
-
-impl<'a> Limits<'a> {
-    pub fn of(context: &'a Context, thread: i32) -> Self {
-        Self { context, thread }
-    }
-
-    fn class(&self) -> Option<Class> {
-        self.context.known.classes.get(&self.thread).copied()
-    }
-
-    fn is_fair(&self, thread: i32) -> bool {
-        self.context.known.classes.get(&thread) == Some(&Class::Fair)
-    }
-
-    fn has_quota(&self) -> bool {
-        self.context.known.quotas.contains_key(&self.thread)
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Account {
     /// The begin of its life, in the window; none if it has ended.
@@ -179,17 +155,26 @@ pub(super) struct Account {
     faults: BTreeMap<Fault, u64>,
     fault_times: BTreeMap<Fault, Amount>,
     spent: Map<Spent, Amount>,
+    /// The waits for a CPU that another task had, by that task.
+    preempted: Map<i32, (Task, Amount)>,
     /// The time with a CPU for system calls, and the calls from entry to exit, by number.
     call_times: BTreeMap<u32, Amount>,
     calls: BTreeMap<u32, Amount>,
     moves: BTreeMap<Ended, u64>,
     /// The delays of its last waits for a CPU: begin, end, and the name of the task that had it.
     delays: VecDeque<(u64, u64, Symbol)>,
+    /// The scheduling class, if it is known.
+    class: Option<Class>,
+    /// True if its control group has a quota.
+    has_quota: bool,
 }
 
 impl Account {
-    pub fn new(born: u64) -> Self {
+    pub fn new(context: &Context, thread: i32, born: u64) -> Self {
         Self {
+            class: context.known.classes.get(&thread).copied(),
+            has_quota: context.known.quotas.contains_key(&thread),
+            preempted: Map::default(),
             born: Some(born),
             lived_ns: 0,
             ran: Amount::default(),
@@ -259,19 +244,17 @@ impl Account {
     }
 
     /// Adds a wait for a CPU that has ended.
-    pub fn waited(&mut self, ready: Ready, now: u64, limits: &Limits<'_>) {
-        let is_real_time = limits.class() == Some(Class::RealTime);
+    pub fn waited(&mut self, ready: Ready, now: u64, context: &Context) {
+        let is_real_time = self.class == Some(Class::RealTime);
+        let is_fair = |task: &Task| context.known.classes.get(&task.pid) == Some(&Class::Fair);
         // Beyond the time of a switch the scheduler prefers real-time tasks, unless they have used up their share.
         let mut limited_ns = 0;
         for (task, ns) in &ready.by {
-            if is_real_time && *ns > LONGEST_IDLE_EXIT_NS && limits.is_fair(task.pid) {
+            if is_real_time && *ns > LONGEST_IDLE_EXIT_NS && is_fair(task) {
                 limited_ns += ns;
                 continue;
             }
-            let amount =
-                self.spent.entry(Spent::Preempted(limits.context.program(task).clone())).or_default();
-            amount.add(*ns);
-            amount.add_by(Ended::Task(task.clone()), *ns);
+            self.preempted(task, *ns, context);
         }
         let delay = ready.by.iter().max_by_key(|(_, ns)| *ns);
         if let Some((task, _)) = delay {
@@ -285,10 +268,29 @@ impl Account {
         let spent = match is_way {
             true if limited_ns == 0 => Spent::WakingUp,
             _ if is_real_time => Spent::RealTimeLimit,
-            _ if limits.has_quota() => Spent::Quota,
+            _ if self.has_quota => Spent::Quota,
             _ => Spent::NothingRan,
         };
         self.add(spent, ready.idle_ns + limited_ns);
+    }
+
+    /// Adds a wait for a CPU that this task had.
+    fn preempted(&mut self, task: &Task, ns: u64, context: &Context) {
+        match self.preempted.get_mut(&task.pid) {
+            Some((known, amount)) if known.comm == task.comm => return amount.add(ns),
+            _ => {}
+        }
+        let mut amount = Amount::default();
+        amount.add(ns);
+        if let Some((renamed, amount)) = self.preempted.insert(task.pid, (task.clone(), amount)) {
+            self.preempted_by(renamed, amount, context);
+        }
+    }
+
+    fn preempted_by(&mut self, task: Task, mut amount: Amount, context: &Context) {
+        let spent = Spent::Preempted(context.program(&task).clone());
+        amount.by.insert(Ended::Task(task), (amount.count, amount.ns));
+        self.spent.entry(spent).or_default().merge(&amount);
     }
 
     /// Adds a sleep that has ended, if it did by a task on CPU `from`. `kept` has the task that kept the waker from its
@@ -342,7 +344,17 @@ impl Account {
 
     /// The account at the end of the window; `faults_end` is true if the ends of page faults are recorded, and `calls`
     /// if system calls are.
-    pub fn finish(mut self, task: Task, end: u64, faults_end: bool, calls: bool) -> ThreadAccount {
+    pub fn finish(
+        mut self,
+        task: Task,
+        end: u64,
+        faults_end: bool,
+        calls: bool,
+        context: &Context,
+    ) -> ThreadAccount {
+        for (_, (by, amount)) in std::mem::take(&mut self.preempted) {
+            self.preempted_by(by, amount, context);
+        }
         self.died(end);
         let mut spent: BTreeMap<Spent, Amount> = self.spent.into_iter().collect();
         let mut ran = self.ran;
