@@ -39,6 +39,7 @@ fn explained(name: &str, command: &str) -> String {
 #[test]
 fn quota_and_stops_are_named_with_their_time() {
     const BUSY: &str = "timeout 2 taskset 2 sh -c \"exec yes > /dev/null\"";
+    const CALLS: &str = "taskset 2 sh -c 'for i in 1 2 3 4 5; do usleep 20000; done'";
     let group = "busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null; \
         echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod; \
         echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max; ";
@@ -56,11 +57,16 @@ fn quota_and_stops_are_named_with_their_time() {
         &explained("without", &limited),
         stopper,
         &explained("stopped", BUSY),
+        &explained("calls", CALLS).replace("-C 1", "-C 1 --syscalls"),
+        "echo; echo @cost; dyntick record --cost --json -C 1; ",
         "echo; echo @",
     ]
     .concat();
     let documents = documents::printed_with(&["pkill"], "debian:6.12", "isolcpus=domain,1", &script);
-    documents.iter().filter(|(name, _)| *name != "counted").for_each(|(_, document)| adds_up(document));
+    documents
+        .iter()
+        .filter(|(name, _)| !["counted", "cost"].contains(&name.as_str()))
+        .for_each(|(_, document)| adds_up(document));
 
     // The kernel counts each run queue from its first to its last moment; threads may share one.
     let (quota, counted) =
@@ -74,6 +80,19 @@ fn quota_and_stops_are_named_with_their_time() {
     let stopped = part(&documents["stopped"], "stopped");
     assert!((0.5e9..0.8e9).contains(&stopped["ns"].as_f64().unwrap()), "{stopped:#}");
     assert!(stopped["title"].as_str().unwrap().contains("SIGSTOP from pkill"), "{stopped:#}");
+
+    let calls = &documents["calls"]["ledger"]["system_calls"];
+    let of =
+        |name: &str| calls.as_array().unwrap().iter().find(|call| call["call"] == name).cloned().unwrap();
+    let sleeps = of("clock_nanosleep()");
+    assert_eq!(sleeps["count"], 5, "{calls:#}");
+    let [lasted, ran] = ["ns", "ran_ns"].map(|key| sleeps[key].as_f64().unwrap());
+    assert!((100e6..110e6).contains(&lasted) && ran < lasted / 20.0, "{sleeps:#}");
+    assert!(of("wait4()")["ns"].as_f64().unwrap() > lasted, "it includes the wait for the children");
+
+    let cost = &documents["cost"];
+    let [on, off, events] = ["calls_on", "calls_off", "events"].map(|key| cost[key].as_u64().unwrap());
+    assert!(on > 0 && off > 0 && events > 0 && cost["bytes"].as_u64().unwrap() > 0, "{cost:#}");
 }
 
 #[test]

@@ -61,6 +61,12 @@ fn only_with_isolate() {
         .sum();
     assert_eq!(interruptions, named, "each has a cause");
     assert!(interruptions < 20, "those of its first second, in which it starts, and no more");
+    // Of the six seconds the command ran all but what it took to start.
+    let ledger = &trace["ledger"];
+    let [lived, lost] = ["lived_ns", "lost_ns"].map(|key| ledger[key].as_u64().unwrap());
+    let parts = ledger["parts"].as_array().unwrap().iter();
+    assert_eq!(parts.map(|part| part["ns"].as_u64().unwrap_or(0)).sum::<u64>(), lived, "{ledger:#}");
+    assert!(lived > 5_000_000_000 && lost < 100_000_000, "{ledger:#}");
     assert_eq!(report["partition"], "isolated");
     assert_eq!(report["partition_held"], true);
     assert_eq!(report["restored"]["failed"], serde_json::json!([]));
