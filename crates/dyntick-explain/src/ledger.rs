@@ -360,12 +360,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// A wake-up begins.
     fn wake(&mut self, event: &Event, pid: i32, target: u32) {
         let now = self.clamp(event.ts);
-        let Some(Followed { state: State::Asleep(Asleep { since, .. }), .. }) = self.roll.threads.get(&pid)
-        else {
-            return;
-        };
+        let Some(Followed { state: State::Asleep(asleep), .. }) = self.roll.threads.get(&pid) else { return };
         let by = self.actor(event);
-        let kept = self.kept(&by, pid, *since, now);
+        let kept = if asleep.is_for_a_lock() { self.kept(&by, pid, asleep.since, now) } else { None };
         let from = matches!(by, Ended::Task(_)).then_some(event.cpu);
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
         let ready = State::Ready(Ready::woken(target, now));

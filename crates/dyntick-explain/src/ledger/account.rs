@@ -21,7 +21,7 @@ pub enum Spent {
     Fault(Fault),
     /// Interrupts, NMIs and softirqs had its CPU.
     Interrupted,
-    /// It wanted a CPU that a task of this program had.
+    /// It wanted a CPU that a task had, which is listed under this name.
     Preempted(Symbol),
     /// It wanted a CPU, and the limit of real-time tasks kept it off.
     RealTimeLimit,
@@ -293,8 +293,8 @@ impl Account {
         self.spent.entry(spent).or_default().merge(&amount);
     }
 
-    /// Adds a sleep that has ended, if it did by a task on CPU `from`. `kept` has the task that kept the waker from its
-    /// CPU, and for how long.
+    /// Adds a sleep that has ended, if it did by a task on CPU `from`. `kept` has the task that kept the holder of the
+    /// lock from its CPU, and for how long.
     pub fn slept(
         &mut self,
         asleep: Asleep,
@@ -304,8 +304,7 @@ impl Account {
         kept: Option<(Symbol, u64)>,
     ) {
         let mut ns = now.saturating_sub(asleep.since);
-        let is_wait_for_lock = asleep.place.as_ref().is_some_and(|place| place.is_locks());
-        if let (Some((keeper, kept_ns)), Some(Ended::Task(waker)), true) = (kept, &by, is_wait_for_lock) {
+        if let (Some((keeper, kept_ns)), Some(Ended::Task(waker))) = (kept, &by) {
             let kept_ns = kept_ns.min(ns);
             let amount = self.spent.entry(Spent::Kept(waker.comm.clone(), keeper)).or_default();
             amount.add(kept_ns);

@@ -99,4 +99,9 @@ impl Asleep {
     pub fn new(since: u64, sleep: Sleep, signal: Option<(u32, Ended)>) -> Self {
         Self { since, sleep, place: None, signal }
     }
+
+    /// Returns true if it waits for a lock of the program or of the kernel.
+    pub fn is_for_a_lock(&self) -> bool {
+        self.place.as_ref().is_some_and(Place::is_locks)
+    }
 }
