@@ -51,6 +51,8 @@ pub struct Known {
     pub classes: BTreeMap<i32, Class>,
     /// The process that a thread belongs to.
     pub processes: BTreeMap<i32, i32>,
+    /// The processes whose threads have so many names that a row for each would hide the program.
+    pub crowds: BTreeSet<i32>,
     /// True if a BPF scheduler is loaded.
     pub bpf_scheduler: bool,
     /// True if the kernel is built without CONFIG_NO_HZ_FULL.
@@ -104,11 +106,15 @@ impl Context {
         self.window.1.saturating_sub(self.window.0) as f64 / NANOS_PER_SEC as f64
     }
 
-    /// The name of the program that a task is of: that of its process if the task is another thread of it, e.g. `rustc`
-    /// for its thread `opt cgu.3`.
+    /// The name under which a task is listed: its own, or that of its process if its threads have many names, e.g.
+    /// `rustc` for its thread `opt cgu.3`.
     pub fn program<'a>(&'a self, task: &'a Task) -> &'a Symbol {
-        let process = self.known.processes.get(&task.pid).filter(|process| **process != task.pid);
-        process.and_then(|process| self.comms.get(process)).unwrap_or(&task.comm)
+        let process =
+            self.known.processes.get(&task.pid).filter(|process| self.known.crowds.contains(process));
+        process
+            .filter(|process| **process != task.pid)
+            .and_then(|process| self.comms.get(process))
+            .unwrap_or(&task.comm)
     }
 
     /// Returns true if the kernel is of this release or a newer one, e.g. `at_least(6, 12)`.

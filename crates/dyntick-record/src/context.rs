@@ -64,6 +64,7 @@ fn known(about: &About) -> Known {
             .filter_map(|(number, thread)| Some((*number, class(thread.policy, machine.sched_ext)?)))
             .collect(),
         processes: threads.iter().map(|(number, thread)| (*number, thread.process)).collect(),
+        crowds: crowds(threads),
         bpf_scheduler: machine.sched_ext.enabled,
         no_adaptive_ticks: machine.settings.lacks("nohz_full="),
         command: KnownCommand {
@@ -71,6 +72,17 @@ fn known(about: &About) -> Known {
             threads: about.process.map(|process| descendants(threads, process)).unwrap_or_default(),
         },
     }
+}
+
+/// The number of names of a process's threads from which on they are listed under the program's name.
+const CROWD: usize = 4;
+
+fn crowds(threads: &BTreeMap<i32, Thread>) -> BTreeSet<i32> {
+    let mut names: BTreeMap<i32, BTreeSet<&str>> = BTreeMap::new();
+    for thread in threads.values().filter(|thread| !thread.kernel) {
+        names.entry(thread.process).or_default().insert(&thread.comm);
+    }
+    names.into_iter().filter(|(_, names)| names.len() >= CROWD).map(|(process, _)| process).collect()
 }
 
 fn opener(threads: &BTreeMap<i32, Thread>, process: i32, events: u64) -> PerfOpener {
@@ -112,9 +124,8 @@ fn class(policy: Policy, sched_ext: SchedExt) -> Option<Class> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn command_has_its_threads_and_those_of_its_descendants() {
-        let thread = |process, parent, kernel| Thread {
+    fn thread(process: i32, parent: i32, kernel: bool) -> Thread {
+        Thread {
             comm: "x".into(),
             process,
             parent,
@@ -125,7 +136,11 @@ mod tests {
             cpu: 0,
             policy: Policy::Other,
             priority: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn command_has_its_threads_and_those_of_its_descendants() {
         let threads = [
             (7, thread(7, 1, false)),
             (8, thread(7, 1, false)),
@@ -137,6 +152,24 @@ mod tests {
         ];
         assert_eq!(descendants(&threads.clone().into(), 7), [7, 8, 9, 10].into());
         assert_eq!(descendants(&threads.into(), 13), [13].into());
+    }
+
+    #[test]
+    fn threads_of_many_names_are_listed_under_their_program() {
+        let mut about = crate::stored::tests::about();
+        let named = |pid: i32, process: i32, comm: &str| {
+            (pid, Thread { comm: comm.to_owned(), ..thread(process, 1, false) })
+        };
+        let compiler = [(20, "rustc"), (21, "opt cgu.0"), (22, "opt cgu.1"), (23, "opt cgu.2")];
+        let server = [(30, "server"), (31, "worker"), (32, "worker")];
+        let all = compiler.map(|(pid, comm)| named(pid, 20, comm)).into_iter();
+        about.threads = all.chain(server.map(|(pid, comm)| named(pid, 30, comm))).collect();
+        let context = of(&about);
+        let listed = |pid: i32, comm: &str| {
+            context.program(&dyntick_explain::Task { pid, comm: comm.into() }).to_string()
+        };
+        assert_eq!((listed(22, "opt cgu.1"), listed(20, "rustc")), ("rustc".to_owned(), "rustc".to_owned()));
+        assert_eq!((listed(31, "worker"), listed(9, "other")), ("worker".to_owned(), "other".to_owned()));
     }
 
     #[test]

@@ -19,8 +19,5 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let task = case.facts.turn().filter(|_| *case.kind == Kind::CommandTask)?;
-    Finding::new(
-        CauseId::member(&RULE, case.context.program(task).clone()),
-        [case.effect(Arrived::task(task))],
-    )
+    Finding::new(CauseId::member(&RULE, task.comm.clone()), [case.effect(Arrived::task(task))])
 }

@@ -27,5 +27,5 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let newcomer = case.commands_arrival()?;
-    Finding::new(CauseId::member(&RULE, case.context.program(&newcomer.task).clone()), wakeup::chain(case)?)
+    Finding::new(CauseId::member(&RULE, newcomer.task.comm.clone()), wakeup::chain(case)?)
 }

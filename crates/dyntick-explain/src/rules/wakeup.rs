@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let Some(Arrival::UserTask(newcomer)) = case.arrival() else { return None };
-    Finding::new(CauseId::member(&RULE, case.context.program(&newcomer.task).clone()), chain(case)?)
+    Finding::new(CauseId::member(&RULE, newcomer.task.comm.clone()), chain(case)?)
 }
 
 /// The chain that leads to a user task that was woken here.
