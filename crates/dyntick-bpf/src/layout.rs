@@ -48,6 +48,20 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("OBSERVER", family::OBSERVER),
     ("NMI", family::NMI),
     ("TICK_KEPT", family::TICK_KEPT),
+    ("THREADS", THREADS as u32),
+    ("THREAD_PROBES", THREAD_PROBES as u32),
+    ("RIVALS", RIVALS as u32),
+    ("KINDS", kind::KINDS as u32),
+    ("WAKING", kind::WAKING as u32),
+    ("RAN", kind::RAN as u32),
+    ("BLOCKED", kind::BLOCKED as u32),
+    ("STOPPED", kind::STOPPED as u32),
+    ("TRACED", kind::TRACED as u32),
+    ("SLEPT", kind::SLEPT as u32),
+    ("WOKEN", kind::WOKEN as u32),
+    ("PREEMPTED", kind::PREEMPTED as u32),
+    ("UNSEEN", kind::UNSEEN as u32),
+    ("ENDED", kind::ENDED as u32),
 ];
 
 /// The highest number of CPUs that an x86 kernel supports (`NR_CPUS`).
@@ -141,4 +155,44 @@ pub mod family {
     pub const COMMAND: u32 = 10;
     /// A thread of the process that reads, by its name.
     pub const OBSERVER: u32 = 11;
+}
+
+/// Threads whose time is kept; a power of two.
+pub const THREADS: usize = 16384;
+/// The number of slots that a thread may have: that of its number, and the next ones.
+pub const THREAD_PROBES: usize = 4;
+/// Names of tasks that had a CPU which a followed thread wanted, on each CPU; a power of two.
+pub const RIVALS: usize = 64;
+
+/// The kinds of a followed thread's time. Most are states too.
+pub mod kind {
+    /// A wait after a wake-up, in which its CPU left idle.
+    pub const WAKING: usize = 0;
+    /// It had a CPU.
+    pub const RAN: usize = 1;
+    /// It slept and could not be interrupted (D).
+    pub const BLOCKED: usize = 2;
+    /// A signal had stopped it (T).
+    pub const STOPPED: usize = 3;
+    /// A tracer had stopped it (t).
+    pub const TRACED: usize = 4;
+    /// It slept.
+    pub const SLEPT: usize = 5;
+    /// It was ready after a wake-up, and another task had its CPU.
+    pub const WOKEN: usize = 6;
+    /// The same, and nothing had it.
+    pub const WOKEN_NOTHING: usize = 7;
+    /// It was ready after it was preempted, and another task had its CPU.
+    pub const PREEMPTED: usize = 8;
+    /// The same, and nothing had it.
+    pub const PREEMPTED_NOTHING: usize = 9;
+    /// Their number.
+    pub const KINDS: usize = 10;
+
+    /// A state that is no kind: the slot is free.
+    pub const FREE: usize = 0;
+    /// A state that is no kind: it was there at the begin and wanted or had a CPU.
+    pub const UNSEEN: usize = 10;
+    /// A state that is no kind: it has ended, and the reader has not read it.
+    pub const ENDED: usize = 11;
 }

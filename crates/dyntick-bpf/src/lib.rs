@@ -3,10 +3,11 @@
 //! leave their counts.
 //!
 //! The programs are in `programs/` and compiled by `build.rs`. Each of `count.c` is named as the tracepoint that
-//! it belongs to; what times calls of functions is in [`calls`].
+//! it belongs to; what times calls of functions is in [`calls`], and the time of followed threads in [`waits`].
 
 pub mod calls;
 pub mod layout;
+pub mod waits;
 
 use layout::{BUCKETS, FIXED, FOUND, NAME, PAUSED, PROGRAMS};
 

@@ -316,25 +316,6 @@ int task_rename(u64 *args)
 	return 0;
 }
 
-/* Who belongs to whom: runs on every CPU. Numbers of threads that ended are given again. */
-SECTION("tp_btf/sched_process_fork")
-int sched_process_fork(u64 *args)
-{
-	u32 parent = ((struct task_struct *)args[0])->pid;
-	u32 child = ((struct task_struct *)args[1])->pid;
-	u64 *of_parent = followed_word(parent), *of_child = followed_word(child);
-	u64 is_followed, is_to_be;
-
-	if (!of_parent || !of_child)
-		return 0;
-	is_followed = *of_child & followed_bit(child);
-	is_to_be = *of_parent & followed_bit(parent) ? followed_bit(child) : 0;
-	/* Nobody else changes the bit of a thread that is being started; before 5.12 addition alone is atomic. */
-	if (is_followed != is_to_be)
-		__sync_fetch_and_add(of_child, is_to_be - is_followed);
-	return 0;
-}
-
 SECTION("tp_btf/workqueue_execute_start")
 int workqueue_execute_start(u64 *args)
 {

@@ -34,12 +34,40 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 } OF_KERNEL;
 
+struct thread_info {
+	u32 cpu;
+} OF_KERNEL;
+
+struct kernfs_node {
+	u64 id;
+} OF_KERNEL;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} OF_KERNEL;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} OF_KERNEL;
+
 struct task_struct {
+	struct thread_info thread_info;
+	u32 __state;
+	int prio;
+	struct css_set *cgroups;
 	struct sched_entity se;
 	u32 flags;
 	int pid;
 	int tgid;
 	char comm[NAME] __attribute__((aligned(8)));
+} OF_KERNEL;
+
+struct task_struct___before_5_14 {
+	long state;
+} OF_KERNEL;
+
+struct task_struct___before_5_16 {
+	u32 cpu;
 } OF_KERNEL;
 
 #define PF_WQ_WORKER 0x00000020

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "cpus.h"
+#include "followed.h"
 
 /* What one cause did. */
 struct slot {
@@ -101,28 +102,6 @@ struct {
 	u32 (*type)[27]; /* BPF_MAP_TYPE_RINGBUF */
 	u32 (*max_entries)[4096]; /* bytes; set when it is loaded */
 } details SECTION(".maps");
-
-/* A bit for each thread by its number: those that the reader named, and those that they started. */
-struct {
-	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY */
-	u32 (*key_size)[sizeof(u32)];
-	u32 (*value_size)[sizeof(u64)];
-	u32 (*max_entries)[MAX_THREADS / 64];
-	u32 (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
-} followed SECTION(".maps");
-
-/* The word with a thread's bit. */
-INLINE u64 *followed_word(u32 thread)
-{
-	u32 word = thread / 64;
-
-	return map_lookup(&followed, &word);
-}
-
-INLINE u64 followed_bit(u32 thread)
-{
-	return 1ull << (thread & 63);
-}
 
 /* This CPU's row; none if it is not counted. */
 INLINE struct row *own_row(void)

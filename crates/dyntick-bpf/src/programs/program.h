@@ -67,17 +67,13 @@ static __attribute__((noinline)) u32 search_program(struct row *row, u64 key, u6
 /* Whose task this is. */
 INLINE u32 family_of(struct row *row, struct task_struct *task)
 {
-	u32 pid = task->pid;
-	u64 *word;
-
 	if (task->flags & PF_KTHREAD)
 		return KERNEL_THREAD;
 	if ((u32)task->tgid == observer)
 		return OBSERVER;
 	if (!row->follows)
 		return TASK;
-	word = followed_word(pid);
-	return word && *word & followed_bit(pid) ? COMMAND : TASK;
+	return is_followed(task->pid) ? COMMAND : TASK;
 }
 
 /* Begins a turn of a task, under a name that is two numbers. */

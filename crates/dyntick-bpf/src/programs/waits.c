@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the time of followed threads goes: each is in one state at a time, and each change of state adds its time to
+ * one kind. Runs on every CPU.
+ *
+ * A thread's slot is written to by one CPU at a time: the kernel changes the state of a thread only with the lock of
+ * the run queue that it is in or comes to.
+ */
+#include "followed.h"
+
+const char terms[] SECTION("license") = "GPL";
+
+/* A wait of at most this length, after a wake-up, in which nothing ran: the CPU had to leave idle, ns. */
+const volatile u64 longest_idle_exit = 0;
+
+/* A followed thread. */
+struct thread {
+	u32 tid;       /* 0 if the slot is free, or the thread has ended */
+	u32 state;     /* a kind, or one of those in layout.rs that are none */
+	u64 since;     /* 0 while this is being changed */
+	u64 idle;      /* of a wait for a CPU: the idle time of that CPU when it began */
+	u32 cpu;       /* of a wait for a CPU */
+	u16 assumed;   /* written by the reader: whether one whose begin was not seen ran */
+	u16 displaced; /* whether a thread that belongs here is in another slot, or was */
+	u64 by[NAME / sizeof(u64)]; /* of a wait after a preemption: the name of the user task that got the CPU */
+	u64 ns[KINDS];
+};
+
+/* By thread number. A slot is free, then a thread's, and then the reader's, who frees it. */
+struct table {
+	struct thread threads[THREADS];
+};
+
+struct {
+	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY: one lookup for all threads of an event */
+	u32 (*key_size)[sizeof(u32)];
+	u32 (*value_size)[sizeof(struct table)];
+	u32 (*max_entries)[1];
+	u32 (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
+} threads SECTION(".maps");
+
+struct sum {
+	u64 count;
+	u64 longest;
+};
+
+/* The waits in which tasks of one name had the CPU. */
+struct rival {
+	u64 name[NAME / sizeof(u64)];
+	u64 ns;
+	u64 count;
+	u64 longest;
+	u32 kind; /* 0 if it is free; written last */
+	u32 unused;
+};
+
+/* A CPU. Written to with the lock of its run queue. */
+struct cpu {
+	u64 idle; /* its idle time; while it is idle the time since which it would be that, with IS_IDLE */
+	u64 idle_before; /* its idle time, while it is idle, without this one */
+	u64 began; /* how many threads began here */
+	u64 ended; /* how many ended here */
+	u64 no_room; /* how many began here and found no slot */
+	u64 real_time_ns; /* of waits in which nothing ran, and that are no way out of idle: those of real-time tasks */
+	u64 group; /* the control group of the last such wait, by the number of its folder */
+	struct sum sums[KINDS];
+	struct rival rivals[RIVALS];
+};
+
+struct {
+	u32 (*type)[2]; /* BPF_MAP_TYPE_ARRAY */
+	u32 (*key_size)[sizeof(u32)];
+	u32 (*value_size)[sizeof(struct cpu)];
+	u32 (*max_entries)[1]; /* set when it is loaded */
+	u32 (*map_flags)[1 << 10]; /* BPF_F_MMAPABLE */
+} cpus SECTION(".maps");
+
+#define IS_IDLE (1ull << 63)
+
+/* Spreads keys: 2^64 by the golden ratio. */
+#define MIX 0x9e3779b97f4a7c15ull
+
+#define RIVAL_PROBES 4
+
+/* The scheduler's priorities of real-time and deadline tasks are below (include/linux/sched/prio.h). */
+#define FIRST_FAIR_PRIO 100
+
+/* include/linux/sched.h, the same from 5.10 to 7.x; RTLOCK and FROZEN are new in 5.15 and 6.1. */
+#define TASK_INTERRUPTIBLE 0x0001
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED 0x0004
+#define TASK_TRACED 0x0008
+#define TASK_DEAD 0x0080
+#define TASK_NOLOAD 0x0400
+#define TASK_RTLOCK_WAIT 0x1000
+#define TASK_FROZEN 0x8000
+
+/* The state of a task: a member that has another name from 5.14 on. */
+INLINE u64 raw_state(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *old = (void *)task;
+
+	return __builtin_preserve_field_info(task->__state, 2) ? task->__state : (u64)old->state;
+}
+
+/* The CPU of a task: in another place from 5.16 on. */
+INLINE u32 number_of_cpu(struct task_struct *task)
+{
+	struct task_struct___before_5_16 *old = (void *)task;
+
+	return __builtin_preserve_field_info(task->thread_info.cpu, 2) ? task->thread_info.cpu : old->cpu;
+}
+
+INLINE struct cpu *cpu_of(u32 number)
+{
+	return map_lookup(&cpus, &number);
+}
+
+INLINE struct table *all_threads(void)
+{
+	u32 only = 0;
+
+	return map_lookup(&threads, &only);
+}
+
+INLINE struct thread *slot_at(struct table *table, u32 place)
+{
+	return &table->threads[place & (THREADS - 1)];
+}
+
+/* The slot of a thread that is not where it belongs. */
+static __attribute__((noinline)) struct thread *search(struct table *table, u32 tid)
+{
+	if (!table)
+		return 0;
+	for (u32 probe = 1; probe < THREAD_PROBES; probe++) {
+		struct thread *thread = slot_at(table, tid + probe);
+
+		if (thread->tid == tid)
+			return thread;
+	}
+	return 0;
+}
+
+/* The slot of a thread, if it is followed. The idle task has none. */
+INLINE struct thread *thread_of(struct table *table, u32 tid)
+{
+	struct thread *thread = slot_at(table, tid);
+
+	if (!tid)
+		return 0;
+	if (thread->tid == tid)
+		return thread;
+	return thread->displaced ? search(table, tid) : 0;
+}
+
+/* A task's name is two numbers. */
+INLINE const u64 *name_of(struct task_struct *task)
+{
+	return (const u64 *)task->comm;
+}
+
+/* The idle time of a CPU until now. */
+INLINE u64 idle_until(const struct cpu *cpu, u64 now)
+{
+	u64 idle = cpu->idle;
+
+	return idle & IS_IDLE ? now - (idle & ~IS_IDLE) : idle;
+}
+
+/* Clocks of CPUs may differ a little. */
+INLINE u64 not_negative(u64 difference)
+{
+	return (s64)difference < 0 ? 0 : difference;
+}
+
+/* Begins the change of a thread's state; returns how long it lasted. */
+INLINE u64 leave(struct thread *thread, u64 now)
+{
+	u64 since = thread->since;
+
+	thread->since = 0;
+	barrier();
+	return not_negative(now - since);
+}
+
+/* Ends the change. */
+INLINE void become(struct thread *thread, u32 state, u64 now)
+{
+	thread->state = state;
+	barrier();
+	thread->since = now;
+}
+
+/* The thread wants this CPU from now on. */
+INLINE void want(struct thread *thread, const struct cpu *cpu, u32 number, u64 now)
+{
+	thread->cpu = number;
+	thread->idle = idle_until(cpu, now);
+}
+
+INLINE void add(struct cpu *cpu, struct thread *thread, u32 kind, u64 ns)
+{
+	struct sum *sum;
+
+	if (kind >= KINDS)
+		return;
+	sum = &cpu->sums[kind];
+	thread->ns[kind] += ns;
+	sum->count++;
+	if (ns > sum->longest)
+		sum->longest = ns;
+}
+
+INLINE int is(const struct rival *rival, u32 kind, u64 first, u64 second)
+{
+	return rival->name[0] == first && rival->name[1] == second && rival->kind == kind;
+}
+
+/* The place of a rival that is not where it belongs, or not there at all yet; RIVALS if there is no room. */
+static __attribute__((noinline)) u32 search_rival(struct cpu *cpu, u32 kind, u64 first, u64 second, u32 place)
+{
+	if (!cpu)
+		return RIVALS;
+	for (u32 probe = 0; probe < RIVAL_PROBES; probe++) {
+		u32 at = (place + probe) & (RIVALS - 1);
+		struct rival *rival = &cpu->rivals[at];
+
+		if (!rival->kind) {
+			rival->name[0] = first;
+			rival->name[1] = second;
+			barrier();
+			rival->kind = kind;
+		}
+		if (is(rival, kind, first, second))
+			return at;
+	}
+	return RIVALS;
+}
+
+/* Adds a wait in which a task of this name had the CPU. With no room it is added to none, and the reader sees that. */
+INLINE void had(struct cpu *cpu, u32 kind, u64 first, u64 second, u64 ns)
+{
+	u32 place = ((first ^ second) + kind) * MIX >> 58;
+	struct rival *rival = &cpu->rivals[place & (RIVALS - 1)];
+
+	if (!is(rival, kind, first, second)) {
+		place = search_rival(cpu, kind, first, second, place);
+		if (place >= RIVALS)
+			return;
+		rival = &cpu->rivals[place];
+	}
+	rival->ns += ns;
+	rival->count++;
+	if (ns > rival->longest)
+		rival->longest = ns;
+}
+
+/* Nothing ran, and not since the CPU had to leave idle: the thread was throttled, perhaps. */
+static __attribute__((noinline)) int kept_off(struct cpu *cpu, struct task_struct *task, u64 ns)
+{
+	if (!cpu)
+		return 0;
+	if (task->prio < FIRST_FAIR_PRIO)
+		cpu->real_time_ns += ns;
+	if (__builtin_preserve_field_info(task->cgroups, 2))
+		cpu->group = task->cgroups->dfl_cgrp->kn->id;
+	return 0;
+}
+
+/* A wait of a kind has ended on a CPU that `before` had until now. */
+INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, struct task_struct *before,
+		   struct task_struct *task, u64 now)
+{
+	struct cpu *wanted = thread->cpu == here ? cpu : cpu_of(thread->cpu);
+	u64 then = thread->idle;
+	u64 idle = wanted ? idle_until(wanted, now) : then;
+	u64 ns = leave(thread, now);
+
+	/* Less than then, if it was thought to be idle and was not. */
+	idle = not_negative(idle - then);
+	if (idle > ns)
+		idle = ns;
+	if (idle) {
+		if (kind == WOKEN && idle <= longest_idle_exit) {
+			add(cpu, thread, WAKING, idle);
+		} else {
+			add(cpu, thread, kind + 1, idle);
+			kept_off(cpu, task, idle);
+		}
+	}
+	ns -= idle;
+	if (ns) {
+		u64 first = 0, second = 0;
+
+		add(cpu, thread, kind, ns);
+		if (before->pid && thread->cpu == here) {
+			first = name_of(before)[0];
+			second = name_of(before)[1];
+		}
+		if (kind == PREEMPTED && thread->by[0]) {
+			first = thread->by[0];
+			second = thread->by[1];
+		}
+		if (first)
+			had(cpu, kind, first, second, ns);
+	}
+}
+
+/* The state of a task that gives its CPU up. */
+INLINE u32 state_of(struct task_struct *task, int preempted)
+{
+	u64 state = raw_state(task);
+
+	/*
+	 * Read here and not taken from the event's last argument (5.18), which calls one asleep that does not go to sleep
+	 * as a signal is pending. One that another CPU wakes up already is TASK_WAKING: asleep, and not for long.
+	 */
+	if (preempted || !state)
+		return PREEMPTED;
+	if (state == TASK_INTERRUPTIBLE)
+		return SLEPT;
+	if (state & TASK_DEAD)
+		return ENDED;
+	if (state & TASK_STOPPED)
+		return STOPPED;
+	if (state & TASK_TRACED)
+		return TRACED;
+	if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
+		return BLOCKED;
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ? BLOCKED : SLEPT;
+}
+
+/* From now on the slot is the reader's. */
+INLINE void ends(struct cpu *cpu, struct thread *thread, u64 now)
+{
+	thread->tid = 0;
+	cpu->ended++;
+	become(thread, ENDED, now);
+}
+
+INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev,
+		     struct task_struct *next, int preempted, u64 now)
+{
+	u32 kind = thread->state == UNSEEN ? RAN : thread->state, state = state_of(prev, preempted);
+
+	if (kind == RAN)
+		add(cpu, thread, RAN, leave(thread, now));
+	else
+		add(cpu, thread, kind, leave(thread, now));
+	if (state == PREEMPTED) {
+		want(thread, cpu, here, now);
+		/* Threads of the kernel are soon done: rather the task that has the CPU at the end. */
+		thread->by[0] = next->flags & PF_KTHREAD ? 0 : name_of(next)[0];
+		thread->by[1] = name_of(next)[1];
+	} else if (state == ENDED) {
+		return ends(cpu, thread, now);
+	}
+	become(thread, state, now);
+}
+
+INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev,
+		 struct task_struct *next, u64 now)
+{
+	u32 kind = thread->state;
+
+	if (kind == UNSEEN)
+		kind = thread->assumed ? RAN : PREEMPTED;
+	/* Constants make short programs of these. */
+	if (kind == WOKEN)
+		waited(cpu, here, thread, WOKEN, prev, next, now);
+	else if (kind == PREEMPTED)
+		waited(cpu, here, thread, PREEMPTED, prev, next, now);
+	else
+		add(cpu, thread, kind, leave(thread, now));
+	become(thread, RAN, now);
+}
+
+SECTION("tp_btf/sched_switch")
+int sched_switch(u64 *args)
+{
+	struct task_struct *prev = (void *)args[1], *next = (void *)args[2];
+	u32 out = prev->pid, in = next->pid, here;
+	struct table *table = all_threads();
+	struct thread *left, *came;
+	struct cpu *cpu;
+	u64 now;
+
+	if (!table)
+		return 0;
+	left = thread_of(table, out);
+	came = thread_of(table, in);
+	if (!left && !came && out && in)
+		return 0;
+	here = number_of_cpu(prev);
+	cpu = cpu_of(here);
+	if (!cpu)
+		return 0;
+	now = now_ns();
+	/* Some kernels of virtual machines trace no switch when a CPU leaves idle. */
+	if (cpu->idle & IS_IDLE)
+		cpu->idle = out ? cpu->idle_before : idle_until(cpu, now);
+	if (!in) {
+		cpu->idle_before = cpu->idle;
+		cpu->idle = IS_IDLE | (now - cpu->idle);
+	}
+	if (left)
+		gives_up(cpu, here, left, prev, next, (u8)args[0], now);
+	if (came)
+		gets(cpu, here, came, prev, next, now);
+	return 0;
+}
+
+/* A task is put into the queue of a CPU. */
+SECTION("tp_btf/sched_wakeup")
+int sched_wakeup(u64 *args)
+{
+	struct task_struct *task = (void *)args[0];
+	struct table *table = all_threads();
+	struct thread *thread;
+	struct cpu *cpu;
+	u32 there;
+	u64 now;
+
+	if (!table)
+		return 0;
+	thread = thread_of(table, task->pid);
+	/* One that has not given its CPU up yet, or is in a queue, goes on as it is. */
+	if (!thread || thread->state < BLOCKED || thread->state > SLEPT)
+		return 0;
+	there = number_of_cpu(task);
+	cpu = cpu_of(there);
+	if (!cpu)
+		return 0;
+	now = now_ns();
+	if (thread->state == SLEPT)
+		add(cpu, thread, SLEPT, leave(thread, now));
+	else
+		add(cpu, thread, thread->state, leave(thread, now));
+	want(thread, cpu, there, now);
+	become(thread, WOKEN, now);
+	return 0;
+}
+
+/* Gives a free slot to a thread. */
+static __attribute__((noinline)) int claim(struct task_struct *task, u32 state)
+{
+	u32 tid = task->pid, there = number_of_cpu(task);
+	struct table *table = all_threads();
+	struct cpu *cpu = cpu_of(there);
+
+	if (!cpu || !table)
+		return 0;
+	for (u32 probe = 0; probe < THREAD_PROBES; probe++) {
+		struct thread *thread = slot_at(table, tid + probe);
+		u64 now = now_ns();
+
+		if (thread->state)
+			continue;
+		if (probe)
+			slot_at(table, tid)->displaced = 1;
+		thread->tid = tid;
+		want(thread, cpu, there, now);
+		become(thread, state, now);
+		cpu->began++;
+		return 0;
+	}
+	cpu->no_room++;
+	return 0;
+}
+
+SECTION("tp_btf/sched_wakeup_new")
+int sched_wakeup_new(u64 *args)
+{
+	struct task_struct *task = (void *)args[0];
+
+	return is_followed(task->pid) ? claim(task, WOKEN) : 0;
+}
+
+/* A thread that executes a program takes the number of its process, whose first thread has ended. */
+SECTION("tp_btf/sched_process_exec")
+int sched_process_exec(u64 *args)
+{
+	struct task_struct *task = (void *)args[0];
+	u32 before = args[1];
+	struct table *table = all_threads();
+	struct cpu *cpu = cpu_of(this_cpu());
+	struct thread *thread;
+	u64 now = now_ns();
+
+	if (!table || !cpu || before == (u32)task->pid)
+		return 0;
+	thread = thread_of(table, before);
+	if (!thread)
+		return 0;
+	add(cpu, thread, RAN, leave(thread, now));
+	ends(cpu, thread, now);
+	return claim(task, RAN);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The programs that account for the time of followed threads (`programs/waits.c`), and where they leave it.
+
+use crate::Aligned;
+use crate::layout::kind::KINDS;
+use crate::layout::{NAME, RIVALS};
+
+/// The object file.
+pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/waits.o")));
+
+/// The tracepoints, each with a program of the same name. Besides them there is [`crate::FOLLOW`].
+pub const TRACEPOINTS: [&str; 4] = ["sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_process_exec"];
+/// The map with the threads: one value with [`crate::layout::THREADS`] of [`Thread`], which may be mapped into
+/// memory.
+/// A slot is free, then a thread's, which the programs write to, and then the reader's, who clears it.
+pub const THREADS: &str = "threads";
+/// The map with the CPUs: an array of [`Cpu`] by number, which may be mapped into memory.
+pub const CPUS: &str = "cpus";
+/// The global with the longest way of a CPU out of idle, ns: u64.
+pub const LONGEST_IDLE_EXIT: &str = "longest_idle_exit";
+/// The mark of a CPU that is idle, in [`Cpu::idle`].
+pub const IS_IDLE: u64 = 1 << 63;
+
+/// `struct thread`: a followed thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its number; 0 if the slot is free, or the thread has ended.
+    pub tid: u32,
+    /// Its state ([`crate::layout::kind`]).
+    pub state: u32,
+    /// The begin of the state, ns on CLOCK_MONOTONIC; 0 while it changes.
+    pub since: u64,
+    /// The idle time of the CPU that it waits for, when the wait began, ns.
+    pub idle: u64,
+    /// The CPU that it waits for.
+    pub cpu: u32,
+    /// True if one whose state at the begin is not known is taken for one that ran. Written by the reader alone.
+    pub assumed: u16,
+    /// True if a thread that belongs here is in another slot, or was.
+    pub displaced: u16,
+    /// The name of the user task that got its CPU when it was preempted, ended by a zero; empty if there is none.
+    pub by: [u8; NAME],
+    /// The time of each kind, ns, without the present state.
+    pub ns: [u64; KINDS],
+}
+
+/// `struct sum`: pieces of time that have ended.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Their number.
+    pub count: u64,
+    /// The longest, ns.
+    pub longest: u64,
+}
+
+/// `struct rival`: the waits in which tasks of one name had the CPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rival {
+    /// The name, ended by a zero.
+    pub name: [u8; NAME],
+    /// Their time, ns.
+    pub ns: u64,
+    /// Their number.
+    pub count: u64,
+    /// The longest, ns.
+    pub longest: u64,
+    /// The kind of wait; 0 if it is free.
+    pub kind: u32,
+    unused: u32,
+}
+
+/// `struct cpu`: what happened on one CPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Cpu {
+    /// Its idle time, ns; while it is idle the time since which it would be that, with [`IS_IDLE`].
+    pub idle: u64,
+    /// Its idle time before the present one, while it is idle.
+    pub idle_before: u64,
+    /// The number of threads that began.
+    pub began: u64,
+    /// The number of threads that ended.
+    pub ended: u64,
+    /// The number of threads that began and found no slot.
+    pub no_room: u64,
+    /// The time of real-time tasks in waits in which nothing ran, but for ways out of idle, ns.
+    pub real_time_ns: u64,
+    /// The control group of the last such wait, by the number of its folder.
+    pub group: u64,
+    /// The pieces that ended, by kind.
+    pub sums: [Sum; KINDS],
+    /// The tasks that had the CPU.
+    pub rivals: [Rival; RIVALS],
+}
