@@ -40,7 +40,7 @@ pub use stream::{Foreknown, Stream, Survey};
 pub use summary::{CauseCount, Summary, TickStopCount};
 pub use task::Task;
 pub use threads::CommandThreads;
-pub use waking::{Wakeups, Woken};
+pub use waking::{LONGEST_IDLE_EXIT_NS, Wakeups, Woken};
 
 use attribute::Attributed;
 use std::collections::BTreeMap;

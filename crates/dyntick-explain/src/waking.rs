@@ -14,7 +14,7 @@ const MOST: usize = 1 << 16;
 
 /// The longest time, ns, in which a CPU leaves idle for a thread that was woken: no known idle state takes as long.
 /// Beyond it the thread may not run.
-pub(crate) const LONGEST_IDLE_EXIT_NS: u64 = 2_000_000;
+pub const LONGEST_IDLE_EXIT_NS: u64 = 2_000_000;
 
 /// A thread that runs after its wake-up.
 #[derive(Clone, Debug, PartialEq, Eq)]

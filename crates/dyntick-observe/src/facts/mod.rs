@@ -7,6 +7,7 @@ mod irqs;
 mod machine;
 mod mappings;
 mod owners;
+mod quotas;
 mod read;
 mod tasks;
 
@@ -16,5 +17,6 @@ pub use irqs::{Irq, irqs};
 pub use machine::{Clocksource, Machine, SchedExt};
 pub use mappings::{Mapping, mappings};
 pub use owners::Owners;
+pub use quotas::{Quotas, Throttled};
 pub use read::FactsError;
-pub use tasks::{Policy, Runnable, Thread, runnable, threads, threads_of};
+pub use tasks::{Policy, Runnable, Thread, runnable, state_of, threads, threads_of};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The possessions of tasks that keep ticks alive: CPU-time timers and limits, perf events, CPU quotas.
 
+use super::quotas::{OF_GROUP, quota};
 use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,9 +24,6 @@ pub struct Owners {
     pub groups: BTreeMap<i32, String>,
 }
 
-/// The name of a quota's group in text.
-const OF_GROUP: &str = "cpu.max of /";
-
 impl Owners {
     /// Adds what these processes own now. What may not be looked at is left out.
     pub fn look(&mut self, processes: impl IntoIterator<Item = i32>) {
@@ -44,7 +42,7 @@ impl Owners {
             }
             let groups = std::fs::read(format!("{folder}/cgroup")).unwrap_or_default();
             let Some(group) = group(&groups) else { continue };
-            if let Some(quota) = quota(group) {
+            if let Some(quota) = group.ancestors().find_map(quota) {
                 self.quotas.insert(process, quota);
             }
             if have_cpus {
@@ -116,15 +114,6 @@ fn perf_events(folder: &str) -> u64 {
 fn group(text: &[u8]) -> Option<&Path> {
     let group = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"0::/"))?;
     Some(Path::new(OsStr::from_bytes(group)))
-}
-
-/// The quota of a group or of one that it is in.
-fn quota(group: &Path) -> Option<String> {
-    group.ancestors().find_map(|group| {
-        let limit = std::fs::read_to_string(Path::new("/sys/fs/cgroup").join(group).join("cpu.max")).ok()?;
-        let (quota, period) = limit.trim().split_once(' ').filter(|(quota, _)| *quota != "max")?;
-        Some(format!("{quota} µs in {period} µs, {OF_GROUP}{}", group.display()))
-    })
 }
 
 #[cfg(test)]

@@ -133,6 +133,12 @@ pub fn threads_of(process: u32) -> BTreeSet<u32> {
     numbered(format!("/proc/{process}/task").as_ref()).map(|number| number as u32).collect()
 }
 
+/// The state of a thread (`R`, `S`, `D`, `T`, `t`, ...; proc(5)), and the CPU that it runs on or ran on last.
+pub fn state_of(thread: u32) -> Option<(char, u32)> {
+    let (_, stat) = split_stat(&read_lossy(format!("/proc/{thread}/stat").as_ref()).ok()?)?;
+    Some((stat.first()?.chars().next()?, stat.get(36)?.parse().ok()?))
+}
+
 /// The names in a folder that are numbers.
 fn numbered(folder: &Path) -> impl Iterator<Item = i32> + use<> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Loading the programs, and reading what they counted.
 
+use super::followed::Followed;
 use super::keys::Thread;
 use super::keys::is_program_slot;
 use super::keys::{Key, text};
@@ -15,7 +16,7 @@ use crate::trace::SessionError;
 use aya::maps::{Map, MapData, RingBuf};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
-use dyntick_bpf::layout::{MAX_CPUS, MAX_THREADS, NOT_COUNTED};
+use dyntick_bpf::layout::{MAX_CPUS, NOT_COUNTED};
 use dyntick_bpf::{
     DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, OBSERVER, ROW_OF_CPU, ROWS, Row, SEES_SWITCHES,
     Slot, TICK_FUNCTION,
@@ -26,7 +27,6 @@ use dyntick_trace::{FormatError, RingError};
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The ring buffer of details, where these are wanted, bytes: some 18 000 of them.
@@ -56,8 +56,7 @@ pub struct Counters {
     /// The CPUs in the order of their rows.
     cpus: Vec<u32>,
     rows: Rows,
-    /// A bit for each thread by its number.
-    followed: MmapRaw,
+    followed: Followed,
     /// True if the program runs that follows threads.
     follows: bool,
     /// True if task switches are counted.
@@ -150,7 +149,7 @@ impl Counters {
             .load(&OBJECT.0)
             .map_err(refused)?;
         let rows = Rows::new(map_array(&ebpf, ROWS, size_of::<Row>() * cpus.len())?, cpus.len());
-        let followed = map_array(&ebpf, FOLLOWED, MAX_THREADS / 8)?;
+        let followed = Followed::new(map_array(&ebpf, FOLLOWED, Followed::BYTES)?);
         let mut missing = Vec::new();
         for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
             if !attach(&mut ebpf, &tracepoint, &btf)? {
@@ -207,14 +206,10 @@ impl Counters {
     /// The time slice of the task that has run on a CPU for `lasting_ns`, without a switch that was seen.
     fn unseen_turn(&mut self, row: usize, ns: u64) -> Option<(Key, Count)> {
         let runs = (ns > 0).then(|| self.running.on(self.cpus[row]))??.clone();
-        let is_followed = |thread| {
-            let (word, bit) = self.followed_bit(thread).ok()?;
-            Some(word.load(Ordering::Relaxed) & bit > 0)
-        };
         let thread = match () {
             () if runs.kernel => Thread::Kernel,
             () if runs.process == std::process::id() => Thread::Task(Whose::Observer),
-            () if is_followed(runs.thread) == Some(true) => Thread::Task(Whose::Command),
+            () if self.followed.contains(runs.thread) => Thread::Task(Whose::Command),
             () => Thread::Task(Whose::Other),
         };
         // It is counted as soon as it ends.
@@ -247,28 +242,12 @@ impl Counters {
             self.rows.follow();
             self.follows = true;
         }
-        let (word, bit) = self.followed_bit(pid)?;
-        word.fetch_or(bit, Ordering::Relaxed);
-        Ok(())
+        self.followed.set(pid, true).ok_or_else(|| no_thread(pid))
     }
 
     /// Takes a thread out of those that are followed; those that it started stay.
     pub fn unfollow(&mut self, pid: u32) -> Result<(), LiveError> {
-        let (word, bit) = self.followed_bit(pid)?;
-        word.fetch_and(!bit, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// The bit of a thread, and the word that it is in.
-    fn followed_bit(&self, pid: u32) -> Result<(&AtomicU64, u64), LiveError> {
-        let pid = pid as usize;
-        if pid >= MAX_THREADS {
-            return Err(LiveError::Refused(format!("there is no thread {pid}")));
-        }
-        let words: *mut u64 = self.followed.as_mut_ptr().cast();
-        // SAFETY: the mapping has a bit for each thread and lives as long as `self`; it is written to by atomic
-        // operations only, here and by the programs.
-        Ok((unsafe { AtomicU64::from_ptr(words.add(pid / 64)) }, 1 << (pid % 64)))
+        self.followed.set(pid, false).ok_or_else(|| no_thread(pid))
     }
 
     /// The time after the last reading at which [`Counters::keep_up`] is due if nothing is read.
@@ -416,8 +395,13 @@ pub(super) fn map_array(ebpf: &Ebpf, name: &str, bytes: usize) -> Result<MmapRaw
         .map_err(|error| LiveError::Refused(format!("cannot map the counts: {error}")))
 }
 
+/// The error of a number that no thread has.
+pub(super) fn no_thread(pid: u32) -> LiveError {
+    LiveError::Refused(format!("there is no thread {pid}"))
+}
+
 /// Attaches the program of a tracepoint; false where this kernel has no such tracepoint.
-fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<bool, LiveError> {
+pub(super) fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<bool, LiveError> {
     let name = tracepoint.rsplit(':').next().unwrap_or(tracepoint);
     let attached = match ebpf.program_mut(name) {
         Some(Program::BtfTracePoint(program)) => {

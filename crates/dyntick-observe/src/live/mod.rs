@@ -4,12 +4,13 @@
 //! [`Counters`] loads eBPF programs (crate `dyntick-bpf`) that count by cause, with durations, and
 //! whose counts are read without a system call. [`Traced`] makes the same counts of trace events, where eBPF
 //! cannot be used; [`Source`] is the one or the other. [`Meters`] reads what the machine counts by itself; it needs
-//! no privileges. [`Calls`] times the calls of functions that are named.
+//! no privileges. [`Calls`] times the calls of functions that are named, and [`Waits`] accounts for the time of threads.
 
 mod calls;
 mod counters;
 mod details;
 mod energy;
+mod followed;
 mod keys;
 mod kinds;
 mod lineage;
@@ -24,6 +25,8 @@ mod snapshot;
 mod source;
 mod tally;
 mod traced;
+mod waited;
+mod waits;
 
 pub use calls::{CallCount, Calls, CallsError, Cost, Function, FunctionCalls, Pair, ProbeCost};
 pub use counters::{Counters, LiveError, RunTime, Wanted};
@@ -37,3 +40,5 @@ pub use place::{Place, keep_off};
 pub use snapshot::{Count, Lost, Snapshot, bucket_end_ns};
 pub use source::{Choice, Source, Unavailable};
 pub use traced::Traced;
+pub use waited::{WaitKind, WaitSum, Waited};
+pub use waits::Waits;

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The time of followed threads, accounted for by eBPF programs on all CPUs while they run and wait.
+
+use super::counters::{attach, map_array, no_thread, recursion_misses, refused};
+use super::followed::Followed;
+use super::keys::text;
+use super::locked::AnyLocked;
+use super::waited::{Totals, in_progress};
+use super::{LiveError, WaitSum, Waited};
+use crate::facts::state_of;
+use crate::thread::now_ns;
+use aya::{Btf, Ebpf, EbpfLoader};
+use dyntick_bpf::layout::kind::{BLOCKED, ENDED, FREE, KINDS, PREEMPTED, SLEPT, STOPPED, TRACED, UNSEEN};
+use dyntick_bpf::layout::{MAX_CPUS, RIVALS, THREAD_PROBES, THREADS};
+use dyntick_bpf::waits::{CPUS, Cpu, IS_IDLE, LONGEST_IDLE_EXIT, OBJECT, TRACEPOINTS, Thread};
+use dyntick_bpf::{FOLLOW, FOLLOWED};
+use dyntick_model::CpuList;
+use memmap2::MmapRaw;
+
+/// The number of attempts to read a thread whose state changes all the time.
+const TRIES: usize = 1000;
+
+/// The number of attempts to find the state of a thread that is about to be followed.
+const LOOKS: usize = 3;
+
+/// Programs that account for the time of threads. They are gone from the kernel when this is dropped, or the process
+/// ends.
+pub struct Waits {
+    ebpf: Ebpf,
+    followed: Followed,
+    threads: MmapRaw,
+    cpus: MmapRaw,
+    /// The number of CPUs that are possible.
+    possible: usize,
+    longest_idle_exit_ns: u64,
+    /// The time of threads that have ended, and the number that had ended when they were read.
+    dead: [u64; KINDS],
+    ended: u64,
+    /// The number of named threads that found no room.
+    no_room: u64,
+    before: Totals,
+}
+
+impl Waits {
+    /// Loads and attaches the programs; no thread is followed yet. After a wake-up a CPU may take the given time to
+    /// leave idle, ns; longer waits for an idle CPU have another reason.
+    pub fn start(longest_idle_exit_ns: u64) -> Result<Self, LiveError> {
+        let _any = AnyLocked::begin();
+        let possible = possible();
+        let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
+        let ebpf = EbpfLoader::new()
+            .btf(Some(&btf))
+            .set_global(LONGEST_IDLE_EXIT, &longest_idle_exit_ns, true)
+            .set_max_entries(CPUS, possible as u32)
+            .load(&OBJECT.0)
+            .map_err(refused)?;
+        let followed = Followed::new(map_array(&ebpf, FOLLOWED, Followed::BYTES)?);
+        let threads = map_array(&ebpf, dyntick_bpf::waits::THREADS, size_of::<Thread>() * THREADS)?;
+        let cpus = map_array(&ebpf, CPUS, size_of::<Cpu>() * possible)?;
+        let waits = Self {
+            ebpf,
+            followed,
+            threads,
+            cpus,
+            possible,
+            longest_idle_exit_ns,
+            dead: [0; KINDS],
+            ended: 0,
+            no_room: 0,
+            before: Totals::default(),
+        };
+        // A CPU whose first switch is not from idle was not idle before.
+        let now = now_ns();
+        for cpu in 0..possible {
+            // SAFETY: within the mapping. No program is attached yet.
+            unsafe { (&raw mut (*waits.cpu(cpu)).idle).write_volatile(IS_IDLE | now) };
+        }
+        waits.attached(&btf)
+    }
+
+    fn attached(mut self, btf: &Btf) -> Result<Self, LiveError> {
+        for tracepoint in TRACEPOINTS.into_iter().chain([FOLLOW]) {
+            if !attach(&mut self.ebpf, tracepoint, btf)? {
+                return Err(LiveError::Refused(format!("the kernel has no tracepoint {tracepoint}")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Follows the threads that this one starts from now on, and theirs, but not itself.
+    pub fn follow_started_by(&mut self, thread: u32) -> Result<(), LiveError> {
+        self.followed.set(thread, true).ok_or_else(|| no_thread(thread))
+    }
+
+    /// Ends that; those that it started stay.
+    pub fn unfollow(&mut self, thread: u32) -> Result<(), LiveError> {
+        self.followed.set(thread, false).ok_or_else(|| no_thread(thread))
+    }
+
+    /// Follows a thread and those that it starts.
+    pub fn follow(&mut self, thread: u32) -> Result<(), LiveError> {
+        let Some(place) = self.room(thread) else {
+            self.no_room += 1;
+            return Ok(());
+        };
+        for _ in 0..LOOKS {
+            let Some(slot) = self.seen(thread) else { break };
+            let slot = Thread { displaced: self.read_slot(place).displaced, ..slot };
+            // SAFETY: within the mapping. Until a program finds the thread none writes to its slot.
+            unsafe {
+                self.thread(place).write_volatile(slot);
+                if place != home(thread) {
+                    (&raw mut (*self.thread(home(thread))).displaced).write_volatile(1);
+                }
+            }
+            self.followed.set(thread, true).ok_or_else(|| no_thread(thread))?;
+            // The programs have not seen a change of its state before that.
+            let is_right = self.seen(thread).is_none_or(|now| now.state == slot.state);
+            if is_right || self.read_slot(place) != slot {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot of a thread that is there already, in its present state; none if it has ended.
+    fn seen(&self, thread: u32) -> Option<Thread> {
+        let (state, cpu) = state_of(thread)?;
+        let state = match state {
+            'R' => UNSEEN,
+            'D' => BLOCKED,
+            'T' => STOPPED,
+            't' => TRACED,
+            'S' | 'I' | 'P' => SLEPT,
+            _ => return None,
+        };
+        let since = now_ns();
+        let idle = self.idle_until(cpu, since);
+        Some(Thread { tid: thread, state: state as u32, since, idle, cpu, ..Thread::default() })
+    }
+
+    /// A free slot for a thread.
+    fn room(&self, thread: u32) -> Option<usize> {
+        let places = (0..THREAD_PROBES).map(|probe| (home(thread) + probe) % THREADS);
+        places.into_iter().find(|place| self.state(*place) == FREE)
+    }
+
+    /// Returns the time of the threads since the previous call.
+    pub fn read(&mut self) -> Waited {
+        let totals = self.totals();
+        let waited = totals.since(&self.before);
+        self.before = totals;
+        waited
+    }
+
+    /// Makes room: takes in the time of threads that have ended.
+    pub fn keep_up(&mut self) {
+        let ended = (0..self.possible).map(|cpu| self.copy_of_cpu(cpu).ended).sum();
+        if std::mem::replace(&mut self.ended, ended) != ended {
+            for place in 0..THREADS {
+                if self.state(place) == ENDED {
+                    self.bury(place);
+                }
+            }
+        }
+    }
+
+    /// Takes in the time of a thread that has ended, and frees its slot.
+    fn bury(&mut self, place: usize) {
+        let thread = self.read_slot(place);
+        self.dead.iter_mut().zip(thread.ns).for_each(|(sum, ns)| *sum += ns);
+        // SAFETY: within the mapping. The slot is the reader's until its state says that it is free.
+        unsafe {
+            (&raw mut (*self.thread(place)).ns).write_volatile([0; KINDS]);
+            (&raw mut (*self.thread(place)).assumed).write_volatile(0);
+            (&raw mut (*self.thread(place)).state).write_volatile(FREE as u32);
+        }
+    }
+
+    fn totals(&mut self) -> Totals {
+        let mut totals =
+            Totals { lost: recursion_misses(&self.ebpf), no_room: self.no_room, ..Totals::default() };
+        let now = now_ns();
+        for place in 0..THREADS {
+            match self.state(place) {
+                FREE => {}
+                ENDED => self.bury(place),
+                _ => self.add_living(place, now, &mut totals),
+            }
+        }
+        for (kind, ns) in self.dead.iter().enumerate() {
+            totals.kinds[kind].sum.ns += ns;
+        }
+        for cpu in 0..self.possible {
+            self.add_cpu(cpu, &mut totals);
+        }
+        totals
+    }
+
+    fn add_living(&self, place: usize, now: u64, totals: &mut Totals) {
+        let thread = self.read_slot(place);
+        for (kind, ns) in thread.ns.iter().enumerate() {
+            totals.kinds[kind].sum.ns += ns;
+        }
+        if thread.state == ENDED as u32 {
+            return;
+        }
+        totals.alive += 1;
+        let state = thread.state as usize;
+        if state == UNSEEN {
+            // SAFETY: within the mapping. Only this writes there.
+            unsafe { (&raw mut (*self.thread(place)).assumed).write_volatile(1) };
+        }
+        let parts = in_progress(&thread, now, self.idle_until(thread.cpu, now), self.longest_idle_exit_ns);
+        for (kind, ns) in parts.into_iter().filter(|(_, ns)| *ns > 0) {
+            totals.kinds[kind].add_open(ns);
+            if kind == PREEMPTED && thread.by[0] != 0 {
+                totals.rival(kind, &text(&thread.by)).add_open(ns);
+            }
+        }
+    }
+
+    fn add_cpu(&self, number: usize, totals: &mut Totals) {
+        let cpu = self.copy_of_cpu(number);
+        totals.began += cpu.began;
+        totals.no_room += cpu.no_room;
+        totals.real_time_ns += cpu.real_time_ns;
+        totals.groups.extend((cpu.group != 0).then_some(cpu.group));
+        for (kind, sum) in cpu.sums.iter().enumerate() {
+            totals.kinds[kind].sum.add(&WaitSum { ns: 0, count: sum.count, longest_ns: sum.longest });
+        }
+        for rival in cpu.rivals.iter().filter(|rival| rival.kind != 0) {
+            let sum = WaitSum { ns: rival.ns, count: rival.count, longest_ns: rival.longest };
+            totals.rival(rival.kind as usize, &text(&rival.name)).sum.add(&sum);
+        }
+        // SAFETY: within the mapping. A program that runs meanwhile may bring the old value back, which is then one of
+        // the next reading.
+        unsafe {
+            let cpu = self.cpu(number);
+            (0..KINDS).for_each(|kind| (&raw mut (*cpu).sums[kind].longest).write_volatile(0));
+            (0..RIVALS).for_each(|rival| (&raw mut (*cpu).rivals[rival].longest).write_volatile(0));
+            (&raw mut (*cpu).group).write_volatile(0);
+        }
+    }
+
+    /// The idle time of a CPU until now.
+    fn idle_until(&self, cpu: u32, now: u64) -> u64 {
+        if cpu as usize >= self.possible {
+            return 0;
+        }
+        // SAFETY: within the mapping; only copied.
+        match unsafe { (&raw const (*self.cpu(cpu as usize)).idle).read_volatile() } {
+            idle if idle & IS_IDLE != 0 => now.saturating_sub(idle & !IS_IDLE),
+            idle => idle,
+        }
+    }
+
+    /// A thread in a state that it does not change while it is read.
+    fn read_slot(&self, place: usize) -> Thread {
+        // SAFETY: within the mapping; only copied.
+        let copy = || unsafe { self.thread(place).read_volatile() };
+        let mut thread = copy();
+        for _ in 0..TRIES {
+            let again = copy();
+            if again == thread && thread.since != 0 {
+                break;
+            }
+            thread = again;
+        }
+        thread
+    }
+
+    fn state(&self, place: usize) -> usize {
+        // SAFETY: within the mapping; only copied.
+        unsafe { (&raw const (*self.thread(place)).state).read_volatile() as usize }
+    }
+
+    fn copy_of_cpu(&self, number: usize) -> Cpu {
+        // SAFETY: within the mapping; only copied.
+        unsafe { self.cpu(number).read_volatile() }
+    }
+
+    /// The slot of a thread, which the kernel writes to at any time.
+    fn thread(&self, place: usize) -> *mut Thread {
+        assert!(place < THREADS);
+        // SAFETY: the mapping holds all slots and lives as long as `self`.
+        unsafe { self.threads.as_mut_ptr().cast::<Thread>().add(place) }
+    }
+
+    fn cpu(&self, number: usize) -> *mut Cpu {
+        assert!(number < self.possible);
+        // SAFETY: the mapping holds all possible CPUs and lives as long as `self`.
+        unsafe { self.cpus.as_mut_ptr().cast::<Cpu>().add(number) }
+    }
+}
+
+/// The slot where a thread belongs.
+fn home(thread: u32) -> usize {
+    thread as usize % THREADS
+}
+
+/// The number of CPUs that this machine may have: the highest and one.
+fn possible() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let cpus = text.trim().parse::<CpuList>().unwrap_or_default();
+    cpus.iter().max().map_or(MAX_CPUS, |highest| (highest as usize + 1).min(MAX_CPUS))
+}
