@@ -2,12 +2,14 @@
 //! The measurement of `dyntick stat`.
 
 mod calls;
+mod command_time;
 mod longest;
 mod power;
 
 use crate::adviser::Adviser;
 use crate::labels;
 pub use calls::{Calls, Function, Octave, PrintedCalls, Probe};
+pub use command_time::{After, PrintedTime, Quota, TimePart, ledger};
 use dyntick_count::{Class, CpuCounts, Finished, GroupRows, Measured, Row, per_cpu, rule};
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, Fix, KernelVersion, TickDependency};
@@ -48,6 +50,8 @@ pub struct Printed {
     pub power: Option<Vec<Zone>>,
     /// The calls of kernel functions, with `--calls`.
     pub calls: Option<PrintedCalls>,
+    /// The time of the command's threads, or of those of `-p`, on all CPUs; null if there are none, or it is not known.
+    pub command_time: Option<PrintedTime>,
     /// The counters that are not available, and what they need.
     pub missing: Vec<Missing>,
     /// The CPUs that were offline meanwhile: their figures do not hold.
@@ -182,6 +186,7 @@ impl Printed {
             longest: measured.longest.as_ref().map(PrintedLongest::of),
             power: measured.power.as_ref().map(|zones| zones.iter().map(Zone::of).collect()),
             calls: measured.calls.as_ref().map(PrintedCalls::of),
+            command_time: measured.command_time.as_ref().map(|time| PrintedTime::of(time, &measured.cpus)),
             missing: measured.missing.clone(),
             offline: measured.offline.clone(),
         }

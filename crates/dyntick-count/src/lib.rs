@@ -19,6 +19,7 @@
 mod calls;
 mod causes;
 mod command;
+mod command_time;
 mod error;
 mod groups;
 mod longest;
@@ -31,6 +32,7 @@ mod time;
 pub use calls::TimedCalls;
 pub use causes::{cause, may_be_the_fair_server, rule};
 pub use command::{Asker, End, Finished};
+pub use command_time::CommandTime;
 pub use error::CountError;
 pub use groups::{Class, CountedAs, Group, Part, What};
 pub use longest::Longest;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The result of one measurement, or of several together.
 
-use crate::{Finished, Longest, TimedCalls};
+use crate::{CommandTime, Finished, Longest, TimedCalls};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Meters, Missing, Power, Snapshot, Source};
 
@@ -38,6 +38,8 @@ pub struct Measured {
     pub longest: Option<Longest>,
     /// The calls of functions that were named.
     pub calls: Option<TimedCalls>,
+    /// The time of the command's threads, if it is known.
+    pub command_time: Option<CommandTime>,
     /// The energy of the processor packages and their parts, if requested and counted.
     pub power: Option<Vec<Power>>,
 }
@@ -87,6 +89,9 @@ impl Measured {
             all.add(more);
         }
         if let (Some(all), Some(more)) = (&mut self.calls, &other.calls) {
+            all.add(more);
+        }
+        if let (Some(all), Some(more)) = (&mut self.command_time, &other.command_time) {
             all.add(more);
         }
         if let (Some(all), Some(more)) = (&mut self.power, &other.power) {

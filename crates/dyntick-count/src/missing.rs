@@ -47,6 +47,13 @@ fn needs(error: &Unavailable) -> String {
     both.collect::<Vec<_>>().join("; and without eBPF: ")
 }
 
+/// The time of the command's threads, which only eBPF programs account for; with the error of loading them, if that was
+/// tried.
+pub(crate) fn of_command_time(error: Option<&LiveError>) -> Missing {
+    let needs = error.map_or_else(|| "eBPF, or dyntick explain -- COMMAND".to_owned(), ToString::to_string);
+    Missing { what: "where the command's time went".to_owned(), needs }
+}
+
 /// Threads of the command whose forks were overwritten before they were read.
 pub(crate) fn of_threads(lost: u64) -> Missing {
     let what = format!("{lost} threads of the command, counted as other tasks");

@@ -2,6 +2,7 @@
 //! One measurement: what is read at its begin and its end, and the difference.
 
 use crate::command::{self, Asker, Watch};
+use crate::command_time::CommandClock;
 use crate::{CountError, CountedBy, End, Longest, Measured, TimedCalls, missing};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::threads_of;
@@ -24,6 +25,8 @@ pub struct Session {
     source: Option<Source>,
     /// Functions whose calls are timed.
     calls: Option<Calls>,
+    /// The time of the command's threads, from the first command on, or the reason why it is not known.
+    clock: Option<Result<CommandClock, Missing>>,
     /// True if power is measured too.
     with_power: bool,
     missing: Vec<Missing>,
@@ -84,6 +87,7 @@ impl Session {
             over_ns,
             source,
             calls: None,
+            clock: None,
             with_power: false,
             missing,
             hotplug: Hotplug::watch(),
@@ -127,11 +131,19 @@ impl Session {
         pids: &[u32],
         pinned: Option<&CpuList>,
     ) -> Result<Running<'_>, CountError> {
+        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let starter = (!words.is_empty()).then_some(own);
+        if self.with_slices && !(words.is_empty() && pids.is_empty()) {
+            let source = self.source.as_ref();
+            self.clock.get_or_insert_with(|| CommandClock::beside(source));
+        }
         self.follow(pids)?;
+        if let Some(Ok(clock)) = &mut self.clock {
+            clock.follow(pids, starter)?;
+        }
         if !pids.is_empty() {
             self.watch.processes(pids)?;
         }
-        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         if !words.is_empty() {
             // A process that this thread starts is followed from its first instruction on.
             self.follow(&[own])?;
@@ -149,15 +161,22 @@ impl Session {
             calls.forget();
             calls.read()
         });
+        if let Some(Ok(clock)) = &mut self.clock {
+            clock.forget();
+        }
         let energy = self.with_power.then(EnergyMeter::start);
         let mut id = None;
         if !words.is_empty() {
             let child = command::start(words, &self.place, pinned)?;
             id = Some(child.id());
-            self.watch.command(child)?;
             if let Some(source) = &mut self.source {
                 source.unfollow(own)?;
             }
+            if let Some(Ok(clock)) = &mut self.clock {
+                clock.has_started(own)?;
+            }
+            // Not before: the thread that waits for it is not the command's.
+            self.watch.command(child)?;
         }
         let with_command = !words.is_empty();
         let measures = energy.as_ref().is_some_and(Result::is_ok);
@@ -215,6 +234,7 @@ impl Running<'_> {
         }
         if let (Some(source), true) = (&mut self.session.source, is_due(self.counts_due)) {
             source.keep_up();
+            self.session.clock.iter_mut().flatten().for_each(CommandClock::keep_up);
             self.counts_due = source.interval().map(|interval| now + interval);
         }
         self.energy_due.into_iter().chain(self.counts_due).min()
@@ -232,6 +252,7 @@ impl Running<'_> {
     /// [`CountError::Live`] where the counters cannot be read.
     pub fn so_far(&mut self) -> Result<Measured, CountError> {
         let power = self.energy.as_mut().and_then(|energy| energy.as_mut().ok()).map(EnergyMeter::taken);
+        let command_time = self.session.clock.iter_mut().flatten().map(CommandClock::read).next();
         let calls = self.session.calls.as_ref().map(Calls::read);
         let counts = self.session.source.as_mut().map(Source::read).transpose()?;
         let meters = Meters::read(&self.session.cpus);
@@ -239,6 +260,7 @@ impl Running<'_> {
         let mut missing = self.session.missing.clone();
         missing.extend(meters.missing.iter().cloned());
         missing.extend(self.energy.as_ref().and_then(|energy| energy.as_ref().err()).cloned());
+        missing.extend(self.session.clock.as_ref().and_then(|clock| clock.as_ref().err()).cloned());
         if unfollowed > 0 {
             missing.push(missing::of_threads(unfollowed));
         }
@@ -260,6 +282,7 @@ impl Running<'_> {
             missing,
             longest,
             calls: self.timed(calls.as_deref()),
+            command_time,
             power,
             ..Measured::default()
         };

@@ -11,6 +11,7 @@ mod guest_probe;
 pub mod isolate;
 pub mod lab;
 mod latency;
+mod ledger;
 mod record;
 mod recording;
 mod schema;

@@ -39,6 +39,7 @@ mod sources;
 mod stat;
 mod stat_calls;
 mod stat_power;
+mod stat_time;
 mod strangers;
 mod top;
 mod verbs_by_kernel;

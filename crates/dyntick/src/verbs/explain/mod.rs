@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick explain`: what interrupted the CPUs of a record, the causes, and the fixes.
 
-mod ledger;
 mod report;
 
 use super::recording::{What, as_own, options, take};

@@ -5,6 +5,7 @@ use crate::classes::Classes;
 use crate::few::few;
 use crate::occurrences;
 use crate::typed;
+use crate::verbs::ledger;
 use dyntick_record::{
     CauseFindings, ChainCount, CpuFindings, Evidence, Explained, Findings, Section, StackCount,
     ThreadFindings,
@@ -33,7 +34,11 @@ const ZOOM_NS: u64 = 100_000_000;
 pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Document {
     let mut blocks: Vec<Block> = doubts(findings).into_iter().map(Block::Paragraph).collect();
     if let Some(ledger) = &findings.ledger {
-        blocks.extend(super::ledger::blocks(ledger, &whose(findings), all));
+        blocks.extend(ledger::blocks(
+            ledger,
+            &whose(findings),
+            &ledger::Look { option: "--verbose", all, notes: Vec::new() },
+        ));
     }
     if all {
         blocks.push(Block::Timeline(timeline(explained, findings)));
@@ -62,10 +67,9 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Do
 
 /// The threads of the ledger, in words.
 fn whose(findings: &Findings) -> String {
-    match (&findings.threads, findings.command.first()) {
+    match (&findings.threads, ledger::program(&findings.command)) {
         (Some(threads), _) => threads.of.clone(),
-        (None, Some(program)) => program.rsplit('/').next().unwrap_or(program).to_owned(),
-        (None, None) => "the process".to_owned(),
+        (None, program) => program.unwrap_or("the process").to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 //! The measurement as lines of fields.
 
 use super::calls;
-use dyntick_contract::labels;
+use dyntick_contract::{labels, stat};
 use dyntick_count::{Measured, Row, per_cpu};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_model::text::clean_line;
@@ -13,6 +13,7 @@ use dyntick_model::text::clean_line;
 /// (`source`, once) and, if events were lost, their number and the reason (`lost`). Calls of functions are rows of
 /// `calls`, with their name as the part; the cost of timing them is in lines without a CPU (`probe`). Energy is in rows
 /// `energy_uj` without a CPU, in µJ and µJ per second, with the zone as the part and the name of turbostat's column as
+/// the last field. The time of the command's threads is in rows `command_time` without a CPU, with the name of the part as
 /// the last field.
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
@@ -57,6 +58,22 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
             optional(count.mean_ns()).unwrap_or_default(),
             optional(count.longest_ns.map(|ns| ns as f64)).unwrap_or_default(),
             String::new(),
+        ];
+        lines.push(fields.map(|field| quoted(&field, separator)).join(separator));
+    }
+    for part in measured.command_time.iter().flat_map(|time| stat::ledger(time, &measured.cpus).parts) {
+        let ns = part.ns.unwrap_or_default();
+        let fields = [
+            time.clone(),
+            String::new(),
+            "command_time".to_owned(),
+            part.title,
+            part.count.to_string(),
+            format!("{:.3}", part.count as f64 / measured.seconds()),
+            ns.to_string(),
+            format!("{:.0}", ns as f64 / part.count.max(1) as f64),
+            part.longest_ns.unwrap_or_default().to_string(),
+            part.part.to_owned(),
         ];
         lines.push(fields.map(|field| quoted(&field, separator)).join(separator));
     }

@@ -31,7 +31,8 @@ use std::time::{Duration, Instant};
 #[command(after_help = "\
 Events are counted in the kernel by eBPF (needs root, or CAP_BPF and CAP_PERFMON). Where a kernel cannot do \
 that, its trace events are counted (tracefs; needs root), which costs the measured CPUs more. Without either, only \
-the counters of /proc and /sys are shown. dyntick itself stays off the measured CPUs. The exit status is the command's.
+the counters of /proc and /sys are shown. With a command or -p, eBPF also accounts for the time of their threads, on \
+all CPUs: what they waited for, or who had their CPU. dyntick itself stays off the measured CPUs. The exit status is the command's.
 
 Examples:
   dyntick stat -C 3 -- ./app        CPU 3 while ./app runs, wherever it runs

@@ -3,10 +3,11 @@
 
 use super::{MANY_CPUS, calls, longest, power};
 use crate::typed;
+use crate::verbs::ledger;
 use dyntick_contract::Adviser;
-use dyntick_contract::labels;
+use dyntick_contract::{labels, stat};
 use dyntick_count::{
-    Class, CpuCounts, CpuTime, GroupRows, Measured, POWER, Row, cause, per_cpu, rule, together,
+    Class, CommandTime, CpuCounts, CpuTime, GroupRows, Measured, POWER, Row, cause, per_cpu, rule, together,
 };
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
@@ -39,6 +40,7 @@ pub fn document(
     let in_one = !look.per_cpu && measured.cpus.len() >= MANY_CPUS;
     let counts = if in_one { vec![together(measured)] } else { per_cpu(measured) };
     let mut blocks: Vec<Block> = Vec::new();
+    blocks.extend(measured.command_time.iter().flat_map(|time| command_time(time, command, measured, look)));
     for cpu in &counts {
         let table = table(measured, cpu, look.rows);
         if table.rows.is_empty() {
@@ -78,6 +80,32 @@ pub fn document(
         blocks,
         ..Document::default()
     }
+}
+
+/// The time of the command's threads; of many intervals only the verdict.
+fn command_time(time: &CommandTime, command: &[String], measured: &Measured, look: &Look) -> Vec<Block> {
+    let ledger = stat::ledger(time, &measured.cpus);
+    let who = ledger::program(command).unwrap_or("the process");
+    if look.brief {
+        return vec![Block::Paragraph(ledger::verdict(&ledger, who))];
+    }
+    let throttled = time.throttled.iter().map(|group| {
+        format!(
+            "The kernel's own account: /{} was throttled in {}, {} on all CPUs ({}).",
+            group.group,
+            numbers::counted(group.count, "period"),
+            numbers::duration(group.ns as f64),
+            group.quota
+        )
+    });
+    let lost = (time.waited.lost > 0).then(|| {
+        format!(
+            "{} events were lost: they came while their own program ran.",
+            numbers::count(time.waited.lost)
+        )
+    });
+    let notes = throttled.chain(lost).collect();
+    ledger::blocks(&ledger, who, &ledger::Look { option: "--all", all: look.rows == usize::MAX, notes })
 }
 
 fn title(measured: &Measured, command: &[String], look: &Look) -> String {

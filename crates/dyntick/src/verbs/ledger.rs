@@ -11,9 +11,24 @@ const EXPLAINED: usize = 3;
 /// The share of a part below which it is not worth an explanation.
 const NEGLIGIBLE: f64 = 0.001;
 
+/// The layout.
+pub struct Look {
+    /// The option by which all parts are requested.
+    pub option: &'static str,
+    /// True if it is given.
+    pub all: bool,
+    /// Notes below the table.
+    pub notes: Vec<String>,
+}
+
+/// The name of a command's program.
+pub fn program(command: &[String]) -> Option<&str> {
+    command.first().map(|program| program.rsplit('/').next().unwrap_or(program))
+}
+
 /// The verdict and the table; `who` names the threads.
-pub fn blocks(ledger: &Ledger, who: &str, all: bool) -> Vec<Block> {
-    let explained = if all { usize::MAX } else { EXPLAINED };
+pub fn blocks(ledger: &Ledger, who: &str, look: &Look) -> Vec<Block> {
+    let explained = if look.all { usize::MAX } else { EXPLAINED };
     let worth = |part: &&Part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
     let findings: Vec<Finding> = ledger
         .parts
@@ -23,8 +38,8 @@ pub fn blocks(ledger: &Ledger, who: &str, all: bool) -> Vec<Block> {
         .take(explained)
         .map(finding)
         .collect();
-    let mut blocks = vec![Block::Paragraph(verdict(ledger, who)), Block::Table(table(ledger, who, all))];
-    blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, all))));
+    let mut blocks = vec![Block::Paragraph(verdict(ledger, who)), Block::Table(table(ledger, who, look))];
+    blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, look.all))));
     if !findings.is_empty() {
         blocks.push(Block::Findings(findings));
     }
@@ -40,7 +55,7 @@ fn share(part: &Part, ledger: &Ledger) -> Option<f64> {
 }
 
 /// Two sentences: how much was lost, and to what most.
-fn verdict(ledger: &Ledger, who: &str) -> String {
+pub fn verdict(ledger: &Ledger, who: &str) -> String {
     let lost = numbers::duration(ledger.lost_ns as f64);
     let mut verdict = format!(
         "{who} could not go on for {lost} of the {} that it did not sleep ({}).",
@@ -70,8 +85,8 @@ fn verdict(ledger: &Ledger, who: &str) -> String {
     verdict
 }
 
-fn table(ledger: &Ledger, who: &str, all: bool) -> Table {
-    let shown = if all { usize::MAX } else { LISTED };
+fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
+    let shown = if look.all { usize::MAX } else { LISTED };
     let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
     let row = |part: &Part| {
         row![
@@ -82,15 +97,23 @@ fn table(ledger: &Ledger, who: &str, all: bool) -> Table {
             format!("{}{}", if part.lost { "" } else { "– " }, part.title),
         ]
     };
-    let hidden = ledger.parts.len().saturating_sub(shown);
-    let hidden = (hidden > 0).then(|| format!("and {hidden} more; --verbose lists them")).into_iter();
+    // The shortest are left out; those without a time never.
+    let mut ranks: Vec<_> = ledger.parts.iter().map(rank).collect();
+    ranks.sort_unstable();
+    let least = ranks.get(shown.wrapping_sub(1)).copied();
+    let is_shown = |part: &&Part| least.is_none_or(|least| rank(part) <= least);
+    let hidden = ledger.parts.len() - ledger.parts.iter().filter(is_shown).count();
+    let hidden = (hidden > 0).then(|| format!("and {hidden} more; {} lists them", look.option)).into_iter();
     let elsewhere = (ledger.threads_elsewhere > 0).then(|| {
         format!(
             "{} of it only on CPUs that are not recorded",
             numbers::counted(ledger.threads_elsewhere, "other thread")
         )
     });
-    let elsewhere = elsewhere.into_iter();
+    let left = (ledger.more_threads > 0).then(|| {
+        format!("{} of it for which there was no room", numbers::counted(ledger.more_threads, "other thread"))
+    });
+    let notes = look.notes.iter().cloned().chain(elsewhere).chain(left);
     let threads = numbers::counted(ledger.threads, "thread");
     Table {
         caption: format!(
@@ -104,8 +127,8 @@ fn table(ledger: &Ledger, who: &str, all: bool) -> Table {
             Column::figure("longest", ""),
             Column::text("where it went"),
         ],
-        rows: ledger.parts.iter().take(shown).map(row).collect(),
-        notes: elsewhere.chain(hidden).collect(),
+        rows: ledger.parts.iter().filter(is_shown).map(row).collect(),
+        notes: notes.chain(hidden).collect(),
     }
 }
 
@@ -128,6 +151,11 @@ fn system_calls(calls: &[SystemCall], all: bool) -> Table {
         rows: calls.iter().take(shown).map(row).collect(),
         notes: Vec::new(),
     }
+}
+
+/// The rank of a part in the choice of those that are listed.
+fn rank(part: &Part) -> (bool, std::cmp::Reverse<Option<u64>>) {
+    (part.ns.is_some(), std::cmp::Reverse(part.ns))
 }
 
 fn finding(part: &Part) -> Finding {

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The time of the command's threads: its parts in the words of `explain`.
+
+use dyntick_count::CommandTime;
+use dyntick_explain::ledger::words::{self, Clues, Words};
+use dyntick_explain::ledger::{Amount, Spent};
+use dyntick_model::{CpuList, Fix};
+use dyntick_observe::facts::Throttled;
+use dyntick_observe::live::{WaitKind, WaitSum, Waited};
+use dyntick_record::{Ledger, Part};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The time of threads, all of it, also while they did not run.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PrintedTime {
+    /// The number of threads that lived.
+    pub threads: u64,
+    /// The number of threads that are not in it, since there was no room.
+    pub more_threads: u64,
+    /// The number of events that are not in it: they came while their own program ran.
+    pub lost_events: u64,
+    /// The sum of the times that they lived. The parts add up to it.
+    pub lived_ns: u64,
+    /// The time in which they wanted to go on and could not.
+    pub lost_ns: u64,
+    /// The time without sleep by their own will.
+    pub awake_ns: u64,
+    /// The lost time as a share of that, 0 to 1.
+    pub lost_share: f64,
+    /// The parts: the lost ones first, the longest first, then the others.
+    pub parts: Vec<TimePart>,
+    /// The CPU quotas that were used up while one of the threads waited, by the kernel's own account.
+    pub quotas: Vec<Quota>,
+}
+
+/// A part of the time.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TimePart {
+    /// Its name, as in `explain`: ran, preempted, real-time-limit, quota, nothing-ran, waking-up, stopped, traced,
+    /// blocked or slept.
+    pub part: String,
+    /// The beginning of a wait for a CPU; null for others.
+    pub after: Option<After>,
+    /// The name of the task that had the CPU; null if it is not known.
+    pub by: Option<String>,
+    /// A title.
+    pub title: String,
+    /// True if the threads wanted to go on and could not.
+    pub lost: bool,
+    /// The time.
+    pub ns: u64,
+    /// The number of its pieces. One that lasts over several intervals is in each.
+    pub count: u64,
+    /// The longest piece.
+    pub longest_ns: u64,
+    /// The mechanism; may be empty.
+    pub explanation: String,
+    /// The fixes, the most effective first.
+    pub fixes: Vec<String>,
+}
+
+/// The beginning of a wait for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum After {
+    /// The thread was woken.
+    WakeUp,
+    /// The thread had a CPU and lost it.
+    Preemption,
+}
+
+/// A CPU quota that was used up.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Quota {
+    /// The control group, as its path below the root of the hierarchy.
+    pub group: String,
+    /// The quota, in words.
+    pub quota: String,
+    /// The number of periods in which the group was throttled (`nr_throttled`).
+    pub throttled: u64,
+    /// The time in which it was throttled, summed over CPUs (`throttled_usec`).
+    pub throttled_ns: u64,
+}
+
+impl PrintedTime {
+    pub(super) fn of(time: &CommandTime, cpus: &CpuList) -> Self {
+        let Ledger { threads, more_threads, lived_ns, lost_ns, awake_ns, lost_share, .. } =
+            ledger(time, cpus);
+        Self {
+            threads,
+            more_threads,
+            lost_events: time.waited.lost,
+            lived_ns,
+            lost_ns,
+            awake_ns,
+            lost_share,
+            parts: entries(time, cpus).into_iter().map(Entry::printed).collect(),
+            quotas: time.throttled.iter().map(Quota::of).collect(),
+        }
+    }
+}
+
+impl Quota {
+    fn of(throttled: &Throttled) -> Self {
+        Self {
+            group: throttled.group.clone(),
+            quota: throttled.quota.clone(),
+            throttled: throttled.count,
+            throttled_ns: throttled.ns,
+        }
+    }
+}
+
+/// The time as a ledger like that of `explain`, without single threads and their moves.
+pub fn ledger(time: &CommandTime, cpus: &CpuList) -> Ledger {
+    let parts: Vec<Part> = entries(time, cpus).into_iter().map(|entry| entry.part).collect();
+    let sum =
+        |of: fn(&Part) -> bool| parts.iter().filter(|part| of(part)).filter_map(|part| part.ns).sum::<u64>();
+    let (lived_ns, lost_ns) = (sum(|_| true), sum(|part| part.lost));
+    let awake_ns = lived_ns - sum(|part| part.part == Spent::Slept(None).name());
+    Ledger {
+        threads: time.waited.threads,
+        threads_elsewhere: 0,
+        more_threads: time.waited.no_room,
+        lived_ns,
+        lost_ns,
+        awake_ns,
+        lost_share: if awake_ns == 0 { 0.0 } else { lost_ns as f64 / awake_ns as f64 },
+        parts,
+        system_calls: None,
+        moves: Vec::new(),
+        by_thread: Vec::new(),
+    }
+}
+
+/// A part, and the facts that only this document has.
+struct Entry {
+    part: Part,
+    after: Option<After>,
+    by: Option<String>,
+}
+
+impl Entry {
+    fn printed(self) -> TimePart {
+        let Part { part, title, lost, ns, count, longest_ns, explanation, fixes, .. } = self.part;
+        TimePart {
+            part: part.to_owned(),
+            after: self.after,
+            by: self.by,
+            title,
+            lost,
+            ns: ns.unwrap_or_default(),
+            count,
+            longest_ns: longest_ns.unwrap_or_default(),
+            explanation: explanation.to_owned(),
+            fixes: fixes.iter().map(Fix::to_string).collect(),
+        }
+    }
+}
+
+fn entries(time: &CommandTime, cpus: &CpuList) -> Vec<Entry> {
+    let limit = time.throttled.iter().max_by_key(|group| group.ns);
+    let clues = Clues {
+        quota_group: limit.map(|group| group.group.clone()),
+        quota: limit.map(|group| group.quota.clone()),
+        cpus: cpus.clone(),
+        ..Clues::default()
+    };
+    let nothing = nothing_ran(&time.waited, limit.is_some());
+    let entry = |((kind, by), sum): (&(WaitKind, Option<_>), &WaitSum)| {
+        let by = by.as_ref().map(ToString::to_string);
+        entry(*kind, by, sum, &nothing, &clues)
+    };
+    let mut entries: Vec<Entry> = time.waited.sums.iter().map(entry).collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse((entry.part.lost, entry.part.ns)));
+    entries
+}
+
+/// The use of the time in which threads were ready and nothing ran.
+fn nothing_ran(waited: &Waited, has_quota: bool) -> Spent {
+    let is_nothing = |kind| matches!(kind, WaitKind::WokenNothing | WaitKind::PreemptedNothing);
+    let all: u64 = waited.sums.iter().filter(|((kind, _), _)| is_nothing(*kind)).map(|(_, sum)| sum.ns).sum();
+    match () {
+        () if waited.real_time_ns * 2 > all => Spent::RealTimeLimit,
+        () if has_quota => Spent::Quota,
+        () => Spent::NothingRan,
+    }
+}
+
+fn entry(kind: WaitKind, by: Option<String>, sum: &WaitSum, nothing: &Spent, clues: &Clues) -> Entry {
+    let had = || Spent::Preempted(by.as_deref().unwrap_or("another task").into());
+    let (spent, after) = match kind {
+        WaitKind::Ran => (Spent::Ran, None),
+        WaitKind::Slept => (Spent::Slept(None), None),
+        WaitKind::Blocked => (Spent::Blocked(None), None),
+        WaitKind::Stopped => (Spent::Stopped(None), None),
+        WaitKind::Traced => (Spent::Traced, None),
+        WaitKind::Waking => (Spent::WakingUp, Some(After::WakeUp)),
+        WaitKind::Woken => (had(), Some(After::WakeUp)),
+        WaitKind::Preempted => (had(), Some(After::Preemption)),
+        WaitKind::WokenNothing => (nothing.clone(), Some(After::WakeUp)),
+        WaitKind::PreemptedNothing => (nothing.clone(), Some(After::Preemption)),
+    };
+    let Words { title, explanation, fixes } = words::of(&spent, &Amount::default(), clues);
+    let title = match after {
+        Some(After::Preemption) => format!("{title}, after a preemption"),
+        Some(After::WakeUp) if kind != WaitKind::Waking => format!("{title}, after a wake-up"),
+        _ => title,
+    };
+    let part = Part {
+        part: spent.name(),
+        title,
+        lost: spent.is_lost(),
+        ns: Some(sum.ns),
+        count: sum.count,
+        longest_ns: Some(sum.longest_ns),
+        by: Vec::new(),
+        explanation,
+        fixes,
+    };
+    Entry { part, after, by }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn sum(ms: u64, count: u64) -> WaitSum {
+        WaitSum { ns: ms * MS, count, longest_ns: ms * MS / 2 }
+    }
+
+    fn time() -> CommandTime {
+        let sums = [
+            ((WaitKind::Ran, None), sum(100, 9)),
+            ((WaitKind::Slept, None), sum(50, 2)),
+            ((WaitKind::Preempted, Some("yes".into())), sum(30, 4)),
+            ((WaitKind::Woken, None), sum(1, 1)),
+            ((WaitKind::PreemptedNothing, None), sum(300, 5)),
+        ];
+        let waited = Waited { threads: 2, no_room: 3, sums: sums.into(), ..Waited::default() };
+        let throttled = Throttled {
+            group: "pod".to_owned(),
+            quota: "20000 µs in 100000 µs, cpu.max of /pod".to_owned(),
+            count: 5,
+            ns: 299 * MS,
+        };
+        CommandTime { waited, throttled: vec![throttled] }
+    }
+
+    #[test]
+    fn lost_parts_come_first_with_their_fix() {
+        let printed = PrintedTime::of(&time(), &CpuList::first(1));
+        let names: Vec<&str> = printed.parts.iter().map(|part| part.part.as_str()).collect();
+        assert_eq!(names, ["quota", "preempted", "preempted", "ran", "slept"]);
+        assert_eq!(printed.parts[0].fixes, ["echo max > /sys/fs/cgroup/pod/cpu.max"]);
+        assert_eq!(printed.parts[1].title, "ready to run, while yes had the CPU, after a preemption");
+        assert_eq!(printed.parts[2].title, "ready to run, while another task had the CPU, after a wake-up");
+        assert_eq!((printed.lived_ns, printed.lost_ns), (481 * MS, 331 * MS));
+        assert_eq!((printed.awake_ns, printed.more_threads), (431 * MS, 3));
+        assert_eq!(printed.parts.iter().map(|part| part.ns).sum::<u64>(), printed.lived_ns);
+    }
+
+    #[test]
+    fn idle_time_has_a_reason_only_if_one_is_known() {
+        let part = |real_time_ns, throttled| {
+            let mut time = time();
+            (time.waited.real_time_ns, time.throttled) = (real_time_ns, throttled);
+            PrintedTime::of(&time, &CpuList::first(1)).parts.swap_remove(0).part
+        };
+        assert_eq!(part(0, time().throttled), "quota");
+        assert_eq!(part(0, Vec::new()), "nothing-ran");
+        assert_eq!(part(200 * MS, Vec::new()), "real-time-limit");
+    }
+}

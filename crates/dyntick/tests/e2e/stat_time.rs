@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick stat` on where the time of a command's threads went: in guests, against the kernel's own counts and against
+//! the ledger of `dyntick explain` for the same command.
+
+use crate::harness::documents;
+use serde_json::Value;
+
+const BEFORE: &str = r#"
+busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
+echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod
+echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max
+printf '#!/bin/sh\nwhile :; do :; done\n' > /tmp/rival; chmod +x /tmp/rival
+of() { name=$1; shift; echo; echo "@$name"; rm -f /tmp/o; "$@" >/dev/null 2>&1; cat /tmp/o; }
+stat() { name=$1; shift; of $name dyntick stat -C 1 --json -o /tmp/o "$@"; }
+explain() { name=$1; shift; of $name dyntick explain -C 1 --json -o /tmp/o -- "$@"; }
+busy="timeout 2 taskset 2 sh -c 'exec yes > /dev/null'"
+limited="echo \$\$ > /sys/fs/cgroup/pod/cgroup.procs; exec $busy"
+stopped='taskset 2 yes > /dev/null & sleep 0.2; kill -STOP $!; sleep 0.2; kill -CONT $!; sleep 0.2; kill $!'
+"#;
+
+const SCRIPT: &str = r#"
+stat quota -- sh -c "$limited"
+explain quota-explained sh -c "$limited"
+stat stopped -- sh -c "$stopped"
+stat tracefs --source tracefs -- true
+stat ticks -e ticks -- true
+stat repeated -r 3 -- sleep 0.1
+taskset 2 /tmp/rival & rival=$!; sleep 0.1
+stat rival -- sh -c "$busy"
+explain rival-explained sh -c "$busy"
+stat process -p $rival --timeout 500
+sleep 100 & stat sleeper -p $! --timeout 300; kill $!
+dyntick stat -C 1 --json -o /tmp/o -I 100 --timeout 350 -p $rival
+number=0; while read -r line; do number=$((number+1)); echo; echo "@interval$number"; echo "$line"; done < /tmp/o
+kill $rival; echo; echo @
+"#;
+
+fn parts(document: &Value) -> &Vec<Value> {
+    document["command_time"]["parts"].as_array().unwrap_or_else(|| panic!("no command_time: {document:#}"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The sum of the parts of this name in ms, by a task if one is given.
+fn ms(document: &Value, name: &str, by: Option<&str>) -> f64 {
+    let of_task = |part: &&Value| by.is_none_or(|by| part["by"] == by);
+    let parts = parts(document).iter().filter(|part| part["part"] == name).filter(of_task);
+    parts.map(|part| number(&part["ns"])).sum::<u64>() as f64 / 1e6
+}
+
+/// The same of the ledger of `explain`, by title if a task is given.
+fn explained_ms(document: &Value, name: &str, by: &str) -> f64 {
+    let parts = document["ledger"]["parts"].as_array().unwrap();
+    let named = |part: &&Value| part["part"] == name && part["title"].as_str().unwrap().contains(by);
+    parts.iter().filter(named).filter_map(|part| part["ns"].as_u64()).sum::<u64>() as f64 / 1e6
+}
+
+/// Each nanosecond of the threads' lives is in one part.
+fn adds_up(name: &str, document: &Value) {
+    let time = &document["command_time"];
+    let sum = |of: fn(&Value) -> bool| -> u64 {
+        parts(document).iter().filter(|part| of(part)).map(|part| number(&part["ns"])).sum()
+    };
+    assert_eq!(sum(|_| true), number(&time["lived_ns"]), "{name}: {time:#}");
+    assert_eq!(sum(|part| part["lost"] == true), number(&time["lost_ns"]), "{name}: {time:#}");
+    assert_eq!(sum(|part| part["part"] != "slept"), number(&time["awake_ns"]), "{name}: {time:#}");
+    for part in parts(document) {
+        let (ns, longest, count) = (number(&part["ns"]), number(&part["longest_ns"]), number(&part["count"]));
+        assert!(0 < longest && longest <= ns && ns <= longest.saturating_mul(count), "{name}: {part:#}");
+    }
+    assert_eq!((&time["more_threads"], &time["lost_events"]), (&0.into(), &0.into()), "{name}: {time:#}");
+}
+
+fn near(ours: f64, theirs: f64, share: f64, of: &str) {
+    eprintln!("{of}: {ours} ms and {theirs} ms");
+    assert!((ours / theirs - 1.0).abs() < share, "{of}: {ours} and {theirs}");
+}
+
+fn time_is_accounted_for(kernel: &str) {
+    let documents = documents::printed(kernel, "isolcpus=domain,1", &[BEFORE, SCRIPT].concat());
+    let untimed = ["tracefs", "ticks"];
+    for (name, document) in documents.iter().filter(|(_, document)| document["format"] == "dyntick-stat") {
+        if !untimed.contains(&name.as_str()) {
+            adds_up(name, document);
+        }
+    }
+
+    let quota = &documents["quota"];
+    let throttled = ms(quota, "quota", None);
+    let kernels = &quota["command_time"]["quotas"][0];
+    assert_eq!(kernels["group"], "pod", "{quota:#}");
+    near(throttled, number(&kernels["throttled_ns"]) as f64 / 1e6, 0.05, "throttled, and by cpu.stat");
+    near(
+        throttled,
+        explained_ms(&documents["quota-explained"], "quota", ""),
+        0.05,
+        "throttled, and by explain",
+    );
+    let largest = &parts(quota)[0];
+    assert_eq!((&largest["part"], &largest["after"]), (&"quota".into(), &"preemption".into()), "{largest:#}");
+    assert_eq!(largest["fixes"][0], "echo max > /sys/fs/cgroup/pod/cpu.max");
+    assert!(largest["title"].as_str().unwrap().contains("20000 µs in 100000 µs"), "{largest:#}");
+
+    near(ms(&documents["stopped"], "stopped", None), 200.0, 0.05, "stopped by SIGSTOP");
+
+    let rival = &documents["rival"];
+    let had = explained_ms(&documents["rival-explained"], "preempted", "rival");
+    near(ms(rival, "preempted", Some("rival")), had, 0.05, "another task had the CPU, and by explain");
+    assert!(ms(rival, "quota", None) == 0.0 && rival["command_time"]["quotas"] == Value::Array(vec![]));
+
+    let tracefs = &documents["tracefs"];
+    assert!(tracefs["command_time"].is_null(), "{tracefs:#}");
+    let missing = tracefs["missing"].as_array().unwrap();
+    assert!(missing.iter().any(|missing| missing["what"] == "where the command's time went"), "{tracefs:#}");
+    assert!(documents["ticks"]["command_time"].is_null(), "no switches are counted");
+
+    let repeated = &documents["repeated"];
+    assert_eq!(repeated["command_time"]["threads"], 3, "{repeated:#}");
+    near(ms(repeated, "slept", None), 300.0, 0.05, "three sleeps");
+
+    one_thing(&documents["process"], "ran");
+    one_thing(&documents["sleeper"], "slept");
+    (1..=4).for_each(|number| one_thing(&documents[&format!("interval{number}")], "ran"));
+}
+
+/// A thread that did one thing before the begin and until the end, but for threads of the kernel.
+fn one_thing(document: &Value, doing: &str) {
+    let (time, measured) = (&document["command_time"], number(&document["measured_ns"]) as f64 / 1e6);
+    assert_eq!(time["threads"], 1, "{document:#}");
+    let lived = number(&time["lived_ns"]) as f64 / 1e6;
+    // The counters of CPUs are read before and after.
+    near(lived, measured, 0.1, "a life, and the measurement");
+    near(ms(document, doing, None), lived, 0.05, "what it did, and its life");
+}
+
+#[test]
+fn time_is_accounted_for_on_6_12() {
+    time_is_accounted_for("debian:6.12");
+}
+
+#[test]
+fn time_is_accounted_for_on_6_1() {
+    time_is_accounted_for("debian:6.1");
+}
