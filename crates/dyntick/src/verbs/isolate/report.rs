@@ -4,11 +4,13 @@
 use crate::occurrences;
 use crate::output::{self, Sheet, Target};
 use crate::typed;
+use crate::verbs::ledger;
 use anyhow::Result;
 use dyntick_contract::isolate::Report;
 use dyntick_explain::Summary;
 use dyntick_isolate::{Isolation, Plan, Restored, Subject};
 use dyntick_model::text::clean_line;
+use dyntick_record::Ledger;
 use dyntick_record::proof::{Cause, Trace};
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
 use std::collections::BTreeMap;
@@ -40,7 +42,11 @@ fn document(report: &Report) -> Document {
         blocks.push(Block::Paragraph(ended.to_owned()));
     }
     let result = match &report.proof.trace {
-        Some(trace) => traced(trace, seconds, &mut blocks),
+        Some(trace) => {
+            let result = traced(trace, seconds, &mut blocks);
+            blocks.extend(trace.ledger.iter().flat_map(|ledger| of_time(ledger, &report.command)));
+            result
+        }
         None => counted(report, &mut blocks),
     };
     if report.changes > 0 || !report.restored.failed.is_empty() {
@@ -51,6 +57,18 @@ fn document(report: &Report) -> Document {
     }
     let title = format!("CPU {}, {seconds:.2} s, {how}; {command} ({})", report.cpus, report.status);
     Document { title: clean_line(&title), question: result, blocks, ..Document::default() }
+}
+
+/// The share of lost time from which on its parts are shown.
+const WORTH_A_TABLE: f64 = 0.001;
+
+/// The time of the command's threads.
+fn of_time(ledger: &Ledger, command: &[String]) -> Vec<Block> {
+    let who = ledger::program(command).unwrap_or("the command");
+    if ledger.lost_share < WORTH_A_TABLE {
+        return vec![Block::Paragraph(ledger::verdict(ledger, who))];
+    }
+    ledger::blocks(ledger, who, &ledger::Look { option: "--json", all: false, notes: Vec::new() })
 }
 
 /// Adds the counts that need no trace, and returns the number of interrupts in words.
