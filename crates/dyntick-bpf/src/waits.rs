@@ -36,10 +36,12 @@ pub struct Thread {
     /// The CPU that it waits for.
     pub cpu: u32,
     /// True if one whose state at the begin is not known is taken for one that ran. Written by the reader alone.
-    pub assumed: u16,
+    pub assumed: u8,
     /// True if a thread that belongs here is in another slot, or was.
-    pub displaced: u16,
-    /// The name of the user task that got its CPU when it was preempted, ended by a zero; empty if there is none.
+    pub displaced: u8,
+    /// True if the task of `by` is a thread of the kernel.
+    pub by_kernel: u16,
+    /// The name of the task that got its CPU when it was preempted, ended by a zero; empty if there is none.
     pub by: [u8; NAME],
     /// The time of each kind, ns, without the present state.
     pub ns: [u64; KINDS],

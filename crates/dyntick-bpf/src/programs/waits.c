@@ -20,9 +20,10 @@ struct thread {
 	u64 since;     /* 0 while this is being changed */
 	u64 idle;      /* of a wait for a CPU: the idle time of that CPU when it began */
 	u32 cpu;       /* of a wait for a CPU */
-	u16 assumed;   /* written by the reader: whether one whose begin was not seen ran */
-	u16 displaced; /* whether a thread that belongs here is in another slot, or was */
-	u64 by[NAME / sizeof(u64)]; /* of a wait after a preemption: the name of the user task that got the CPU */
+	u8 assumed;    /* written by the reader: whether one whose begin was not seen ran */
+	u8 displaced;  /* whether a thread that belongs here is in another slot, or was */
+	u16 by_kernel; /* whether `by` is a thread of the kernel */
+	u64 by[NAME / sizeof(u64)]; /* of a wait after a preemption: the name of the task that got the CPU */
 	u64 ns[KINDS];
 };
 
@@ -298,7 +299,8 @@ INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, s
 			first = name_of(before)[0];
 			second = name_of(before)[1];
 		}
-		if (kind == PREEMPTED && thread->by[0]) {
+		/* Threads of the kernel are soon done: rather the task that had the CPU at the end. */
+		if (kind == PREEMPTED && thread->by[0] && !(first && thread->by_kernel)) {
 			first = thread->by[0];
 			second = thread->by[1];
 		}
@@ -350,8 +352,8 @@ INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct ta
 		add(cpu, thread, kind, leave(thread, now));
 	if (state == PREEMPTED) {
 		want(thread, cpu, here, now);
-		/* Threads of the kernel are soon done: rather the task that has the CPU at the end. */
-		thread->by[0] = next->flags & PF_KTHREAD ? 0 : name_of(next)[0];
+		thread->by_kernel = (next->flags & PF_KTHREAD) != 0;
+		thread->by[0] = next->pid ? name_of(next)[0] : 0;
 		thread->by[1] = name_of(next)[1];
 	} else if (state == ENDED) {
 		return ends(cpu, thread, now);

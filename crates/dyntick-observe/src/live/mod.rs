@@ -4,7 +4,7 @@
 //! [`Counters`] loads eBPF programs (crate `dyntick-bpf`) that count by cause, with durations, and
 //! whose counts are read without a system call. [`Traced`] makes the same counts of trace events, where eBPF
 //! cannot be used; [`Source`] is the one or the other. [`Meters`] reads what the machine counts by itself; it needs
-//! no privileges. [`Calls`] times the calls of functions that are named, and [`Waits`] accounts for the time of threads.
+//! no privileges. [`Calls`] times the calls of functions that are named. [`Waits`] accounts for the time of threads.
 
 mod calls;
 mod counters;

@@ -197,8 +197,8 @@ impl Totals {
     }
 }
 
-/// Takes what a kind lost from those that grew most. A wait may turn out to be of another kind than it seemed when it was
-/// read before.
+/// Takes what a kind lost from those that grew most. A wait may turn out to be of another kind than it seemed at the
+/// reading before.
 fn settled(mut grown: [i64; KINDS]) -> [u64; KINDS] {
     let mut debt: i64 = grown.iter().filter(|ns| **ns < 0).sum();
     while debt < 0 {

@@ -214,7 +214,7 @@ impl Waits {
         let parts = in_progress(&thread, now, self.idle_until(thread.cpu, now), self.longest_idle_exit_ns);
         for (kind, ns) in parts.into_iter().filter(|(_, ns)| *ns > 0) {
             totals.kinds[kind].add_open(ns);
-            if kind == PREEMPTED && thread.by[0] != 0 {
+            if kind == PREEMPTED && thread.by[0] != 0 && thread.by_kernel == 0 {
                 totals.rival(kind, &text(&thread.by)).add_open(ns);
             }
         }

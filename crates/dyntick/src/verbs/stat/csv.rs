@@ -13,8 +13,8 @@ use dyntick_model::text::clean_line;
 /// (`source`, once) and, if events were lost, their number and the reason (`lost`). Calls of functions are rows of
 /// `calls`, with their name as the part; the cost of timing them is in lines without a CPU (`probe`). Energy is in rows
 /// `energy_uj` without a CPU, in µJ and µJ per second, with the zone as the part and the name of turbostat's column as
-/// the last field. The time of the command's threads is in rows `command_time` without a CPU, with the name of the part as
-/// the last field.
+/// the last field. The time of the command's threads is in rows `command_time` without a CPU, with the name of the part
+/// as the last field.
 pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
     const HEADER: [&str; 10] =
         ["time", "cpu", "what", "part", "count", "per_second", "total_ns", "mean_ns", "longest_ns", "cause"];
