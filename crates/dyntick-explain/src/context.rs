@@ -51,7 +51,7 @@ pub struct Known {
     pub classes: BTreeMap<i32, Class>,
     /// The process that a thread belongs to.
     pub processes: BTreeMap<i32, i32>,
-    /// The processes whose threads have so many names that a row for each would hide the program.
+    /// The processes whose threads have at least four names. A row for each would hide the program.
     pub crowds: BTreeSet<i32>,
     /// True if a BPF scheduler is loaded.
     pub bpf_scheduler: bool,

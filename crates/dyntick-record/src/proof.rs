@@ -67,8 +67,9 @@ pub struct Cause {
     pub chain: Vec<String>,
 }
 
-/// Runs a command and observes the interruptions of its CPUs. `run` starts the command, calls its argument with
-/// the process once the command has begun, and waits for its end. `partition` is true if the CPUs are an isolated partition.
+/// Runs a command and observes the interruptions of its CPUs. `run` starts the command, calls its argument with the
+/// process once the command has begun, and waits for its end. `partition` is true if the CPUs are an isolated
+/// partition.
 ///
 /// # Errors
 /// A damaged trace. A failure to record is no error: [`Proof::no_trace`] has the reason.
