@@ -152,8 +152,8 @@ pub(crate) enum Behind {
 const DEEPEST: usize = 4;
 
 impl Behind {
-    /// Creates it, unless too many are behind one another.
-    pub fn new(self) -> Option<Arc<Self>> {
+    /// Shares it, unless too many are behind one another.
+    pub fn shared(self) -> Option<Arc<Self>> {
         (self.depth() <= DEEPEST).then(|| Arc::new(self))
     }
 

@@ -249,7 +249,7 @@ impl Log {
             }
             None => None,
         }
-        .and_then(Behind::new)
+        .and_then(Behind::shared)
     }
 
     /// Returns a timer that expires.

@@ -86,7 +86,7 @@ impl Folded {
             return ChainCount { steps: self.chain, count: self.count };
         }
         let mut numbers = self.numbers.iter();
-        let mut without = |text: String| {
+        let without = |text: String| {
             let mut words = String::new();
             for piece in pieces(&text) {
                 words += piece.text;
@@ -97,7 +97,7 @@ impl Folded {
             }
             Step::Stored { words: words.into() }
         };
-        let steps: Vec<Step> = self.chain.texts().into_iter().map(|text| without(text)).collect();
+        let steps: Vec<Step> = self.chain.texts().into_iter().map(without).collect();
         ChainCount { steps: steps.into(), count: self.count }
     }
 }

@@ -117,7 +117,7 @@ fn print_cost(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.json {
         output::json(&cost)?;
     } else {
-        output::rendered(&cost_in_words(&cost))?;
+        output::rendered(cost_in_words(&cost))?;
     }
     Ok(ExitCode::SUCCESS)
 }
