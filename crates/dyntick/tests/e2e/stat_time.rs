@@ -130,8 +130,8 @@ fn one_thing(document: &Value, doing: &str) {
     let (time, measured) = (&document["command_time"], number(&document["measured_ns"]) as f64 / 1e6);
     assert_eq!(time["threads"], 1, "{document:#}");
     let lived = number(&time["lived_ns"]) as f64 / 1e6;
-    // The counters of CPUs are read before and after.
-    near(lived, measured, 0.1, "a life, and the measurement");
+    // The counters of CPUs are read before and after, which takes some ms here.
+    assert!((lived - measured).abs() < 25.0, "a life of {lived} ms in {measured} ms: {document:#}");
     near(ms(document, doing, None), lived, 0.05, "what it did, and its life");
 }
 
