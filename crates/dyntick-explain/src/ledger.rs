@@ -6,6 +6,7 @@
 //! ended it. The parts add up to the time that the thread lived in the window.
 
 mod account;
+mod followed;
 mod place;
 mod wait;
 pub mod words;
@@ -17,6 +18,7 @@ pub use wait::Ended;
 use crate::{Context, Interruption, Kind, Task};
 use account::Account;
 use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within};
+use followed::{Call, Followed, Handling, LockWait, State};
 use place::Places;
 use std::sync::Arc;
 use wait::{Asleep, Ready};
@@ -33,33 +35,6 @@ pub trait Whose {
     fn is_one(&self, thread: i32, comm: &str) -> bool;
     /// Notes that one thread started another.
     fn fork(&mut self, parent: i32, child: i32);
-}
-
-/// The state of a thread.
-#[derive(Debug)]
-enum State {
-    /// It has a CPU since then.
-    Running { since: u64 },
-    /// It wants a CPU.
-    Ready(Ready),
-    /// It sleeps or is stopped.
-    Asleep(Asleep),
-    /// It is on a CPU that is not recorded, or was not seen yet.
-    Unseen { since: u64 },
-    /// It has ended.
-    Ended,
-}
-
-/// A page fault that is handled.
-#[derive(Debug)]
-struct Handling {
-    kind: Fault,
-    /// The time since which it has had the CPU for it.
-    since: u64,
-    /// The time that it had before.
-    ns: u64,
-    /// The time of that in which it spun for a lock.
-    locked_ns: u64,
 }
 
 /// The kinds of page faults by the processor's error code (`error_code`, Intel SDM volume 3, "Page-Fault Exceptions").
@@ -82,41 +57,6 @@ impl Fault {
             _ => Fault::Absent,
         }
     }
-}
-
-/// A lock that a thread waits for. It may spin before it sleeps.
-#[derive(Debug)]
-struct LockWait {
-    /// The time since which it has had the CPU meanwhile.
-    since: u64,
-    spun_ns: u64,
-    slept_ns: u64,
-    place: Option<Place>,
-    /// The one that woke it last.
-    by: Option<Ended>,
-}
-
-/// A system call that a thread makes.
-#[derive(Debug)]
-struct Call {
-    number: u32,
-    begin: u64,
-    /// The time since which it has had the CPU for it.
-    since: u64,
-    /// The time that it had before.
-    ns: u64,
-    /// The time of that in page faults, in interrupts, and spinning for locks.
-    other_ns: u64,
-}
-
-#[derive(Debug)]
-struct Followed {
-    task: Task,
-    state: State,
-    call: Option<Call>,
-    fault: Option<Handling>,
-    lock: Option<LockWait>,
-    account: Account,
 }
 
 /// A ledger, filled as events come.
@@ -293,16 +233,6 @@ impl<'a, W: Whose> Ledger<'a, W> {
             return;
         };
         one.name(comm);
-        let runs = one.runs();
-        if let Some(fault) = one.fault.as_mut().filter(|_| runs) {
-            fault.ns += now.saturating_sub(fault.since.max(begin));
-        }
-        if let Some(lock) = one.lock.as_mut().filter(|_| runs) {
-            lock.spun_ns += now.saturating_sub(lock.since);
-        }
-        if let Some(call) = one.call.as_mut().filter(|_| runs) {
-            call.ns += now.saturating_sub(call.since);
-        }
         one.end_state(now, self.context, &self.current);
         match wait::Sleep::of(prev_state) {
             wait::Sleep::Dead => {
@@ -346,15 +276,6 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         one.end_state(now, self.context, &self.current);
         one.state = State::Running { since: now };
-        if let Some(fault) = &mut one.fault {
-            fault.since = now;
-        }
-        if let Some(lock) = &mut one.lock {
-            lock.since = now;
-        }
-        if let Some(call) = &mut one.call {
-            call.since = now;
-        }
     }
 
     /// A wake-up begins.
@@ -448,23 +369,18 @@ impl<'a, W: Whose> Ledger<'a, W> {
         if !one.runs() {
             return;
         }
-        if let Some(before) = one.fault.take().filter(|_| ends) {
-            one.account.faulted(before.kind, before.ns);
+        if ends {
+            one.fault_without_end();
         }
         one.account.fault_began(Fault::of(error_code));
-        one.fault = Some(Handling { kind: Fault::of(error_code), since: now, ns: 0, locked_ns: 0 });
+        one.fault = Some(Handling { kind: Fault::of(error_code), began_at: one.cpu_ns(now), locked_ns: 0 });
     }
 
     fn fault_ends(&mut self, event: &Event) {
         self.faults_end = true;
         let now = self.clamp(event.ts);
-        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
-        let runs = one.runs();
-        if let Some(Handling { kind, since, ns, locked_ns }) = one.fault.take() {
-            let last_ns = if runs { now.saturating_sub(since) } else { 0 };
-            let ns = (ns + last_ns).saturating_sub(locked_ns);
-            one.account.faulted(kind, ns);
-            one.not_for_call(ns);
+        if let Some(one) = self.roll.threads.get_mut(&event.pid) {
+            one.fault_ended(now);
         }
     }
 
@@ -472,7 +388,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(event.ts);
         self.calls = true;
         if let Some(one) = self.roll.threads.get_mut(&event.pid).filter(|one| one.runs()) {
-            one.call = Some(Call { number, begin: now, since: now, ns: 0, other_ns: 0 });
+            one.call = Some(Call { number, begin: now, began_at: one.cpu_ns(now), other_ns: 0 });
         }
     }
 
@@ -488,19 +404,15 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
         // A lock within another wait is a part of it.
         if one.lock.is_none() && one.runs() {
-            one.lock = Some(LockWait { since: now, spun_ns: 0, slept_ns: 0, place: None, by: None });
+            one.lock = Some(LockWait { began_at: one.cpu_ns(now), slept_ns: 0, place: None, by: None });
             self.locking.insert(event.cpu, event.pid);
         }
     }
 
     fn lock_is_had(&mut self, event: &Event) {
         let now = self.clamp(event.ts);
-        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
-        if let Some(mut lock) = one.lock.take() {
-            if one.runs() {
-                lock.spun_ns += now.saturating_sub(lock.since);
-            }
-            one.waited_for(lock);
+        if let Some(one) = self.roll.threads.get_mut(&event.pid) {
+            one.waited_for_lock(now);
         }
     }
 
@@ -536,21 +448,10 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let end = self.context.window.1;
         let mut accounts = Vec::new();
         for mut one in std::mem::take(&mut self.roll.threads).into_values() {
-            if let Some(fault) = one.fault.take().filter(|_| self.faults_end) {
-                one.account.faulted(fault.kind, fault.ns);
+            if self.faults_end {
+                one.fault_without_end();
             }
-            if let Some(mut lock) = one.lock.take() {
-                match &one.state {
-                    State::Running { .. } => lock.spun_ns += end.saturating_sub(lock.since),
-                    State::Asleep(asleep) => {
-                        lock.slept_ns += end.saturating_sub(asleep.since);
-                        one.account.died(end);
-                        one.state = State::Ended;
-                    }
-                    _ => {}
-                }
-                one.waited_for(lock);
-            }
+            one.lock_without_end(end);
             one.called(end, false);
             if !matches!(one.state, State::Ended) {
                 one.end_state(end, self.context, &self.current);
@@ -559,68 +460,6 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
         accounts.sort_by_key(|account| account.task.pid);
         (accounts, self.roll.more)
-    }
-}
-
-impl Followed {
-    /// Sets the name, which is mostly known.
-    fn name(&mut self, comm: &Symbol) {
-        if !Arc::ptr_eq(&self.task.comm, comm) {
-            self.task.comm = comm.clone();
-        }
-    }
-
-    fn runs(&self) -> bool {
-        matches!(self.state, State::Running { .. })
-    }
-
-    /// Adds a wait for a lock that is over, or that the window ended.
-    fn waited_for(&mut self, lock: LockWait) {
-        if let Some(fault) = &mut self.fault {
-            fault.locked_ns += lock.spun_ns;
-        }
-        let LockWait { spun_ns, slept_ns, place, by, .. } = lock;
-        self.not_for_call(spun_ns);
-        self.account.waited_for_lock(place.unwrap_or_else(Place::lock), spun_ns, slept_ns, by);
-    }
-
-    /// Adds a system call that is over; `whole` is false if only the window is.
-    fn called(&mut self, now: u64, whole: bool) {
-        let Some(mut call) = self.call.take() else { return };
-        if self.runs() {
-            call.ns += now.saturating_sub(call.since);
-        }
-        let lasted_ns = whole.then(|| now.saturating_sub(call.begin));
-        self.account.called(call.number, call.ns.saturating_sub(call.other_ns), lasted_ns);
-    }
-
-    /// Notes time of the present system call that is counted elsewhere.
-    fn not_for_call(&mut self, ns: u64) {
-        if let Some(call) = &mut self.call {
-            call.other_ns += ns;
-        }
-    }
-
-    fn ready(&mut self) -> Option<&mut Ready> {
-        match &mut self.state {
-            State::Ready(ready) => Some(ready),
-            _ => None,
-        }
-    }
-
-    /// Ends the present state, and adds its time. A thread that is ready or asleep and gives its CPU up, or gets one
-    /// without a wake-up, has had events that were lost.
-    fn end_state(&mut self, now: u64, context: &Context, current: &Map<u32, Task>) {
-        match std::mem::replace(&mut self.state, State::Ended) {
-            State::Running { since } => self.account.ran(since, now),
-            State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(since)),
-            State::Ready(mut ready) => {
-                ready.until(now, current.get(&ready.cpu));
-                self.account.waited(ready, now, context);
-            }
-            State::Asleep(asleep) => self.account.slept(asleep, now, None, None, None),
-            State::Ended => self.account.reborn(now),
-        }
     }
 }
 

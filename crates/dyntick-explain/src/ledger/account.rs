@@ -209,6 +209,11 @@ impl Account {
         self.ran.add(until.saturating_sub(since));
     }
 
+    /// The time with a CPU until the thread gave it up last, ns.
+    pub fn ran_ns(&self) -> u64 {
+        self.ran.ns
+    }
+
     pub fn interrupted(&mut self, ns: u64) {
         self.interrupted.add(ns);
     }
