@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The cost of a recording, measured by a short one that is dropped.
 
+use crate::buffers::Control;
 use crate::counted_causes::calls;
 use crate::recording::Recording;
-use crate::{Options, Record, RecordError};
+use crate::{Options, Record, RecordError, ending};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_observe::facts::Counts;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -32,17 +33,21 @@ pub struct Cost {
     pub dyntick_ns: u64,
 }
 
-/// Records these CPUs for a while, and drops the record. The CPUs are interrupted as by any recording.
+/// Records these CPUs for a while, or until Ctrl-C, and drops the record. The CPUs are interrupted as by any recording.
 ///
 /// # Errors
-/// Those of a recording.
-pub fn cost(options: &Options, during: Duration) -> Result<Cost, RecordError> {
+/// Any error of a recording.
+pub fn cost(options: &Options, time: Duration) -> Result<Cost, RecordError> {
+    ending::with_wait(options, time, |wait| measured(options, wait))
+}
+
+fn measured(options: &Options, wait: &dyn Fn(&Control)) -> Result<Cost, RecordError> {
     let before = Counts::interrupts();
     let (recording, away) = Recording::prepare(options)?;
     let on = Counts::interrupts();
     let switched = recording.session.switched();
     let begin = clock_gettime(ClockId::ProcessCPUTime);
-    let (file, ()) = recording.complete(|_| std::thread::sleep(during))?;
+    let (file, ()) = recording.complete(wait)?;
     let used: Timespec = clock_gettime(ClockId::ProcessCPUTime) - begin;
     let bytes = file.metadata().map_err(RecordError::Write)?.len();
     let record = Record::stored(file).map_err(|trouble| RecordError::Damaged(trouble.to_string()))?;

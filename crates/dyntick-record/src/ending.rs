@@ -12,6 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// Records while a command runs. The command gets the affinity that this thread has at the call.
 ///
@@ -50,13 +51,23 @@ pub fn record_process(options: &Options, pid: i32) -> Result<Record, RecordError
 /// Records until Ctrl-C, or until there is no more space.
 pub fn record_until_interrupted(options: &Options) -> Result<Record, RecordError> {
     let signals = signals(options);
-    let (record, ()) = record_until(options, |control| {
-        while !ended_by(&signals, control) {
-            // Short, so that a signal between the check and the wait is seen, too.
-            std::thread::sleep(std::time::Duration::from_millis(100));
-        }
-    })?;
+    let (record, ()) = record_until(options, |control| until_interrupted(&signals, control, None))?;
     Ok(record)
+}
+
+/// Waits until Ctrl-C, until there is no more space, or for this time.
+fn until_interrupted(signals: &Noted, control: &Control, at_most: Option<Duration>) {
+    let begin = Instant::now();
+    while !ended_by(signals, control) && at_most.is_none_or(|at_most| begin.elapsed() < at_most) {
+        // Short, so that a signal between the check and the wait is seen, too.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Calls `job` with a wait of this time that Ctrl-C ends, so that what records is removed in any case.
+pub(crate) fn with_wait<T>(options: &Options, time: Duration, job: impl FnOnce(&dyn Fn(&Control)) -> T) -> T {
+    let signals = signals(options);
+    job(&|control| until_interrupted(&signals, control, Some(time)))
 }
 
 /// Gives a command these CPUs.
