@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the accounts of threads to the findings about where their time went.
 
-use crate::About;
 use crate::threads::Selected;
+use crate::{About, share};
 use dyntick_explain::CommandThreads;
 use dyntick_explain::ledger::words::{self, Clues, Words};
 use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose};
@@ -179,7 +179,7 @@ pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, for
         lived_ns,
         lost_ns,
         awake_ns,
-        lost_share: if awake_ns == 0 { 0.0 } else { lost_ns as f64 / awake_ns as f64 },
+        lost_share: share(lost_ns as f64, awake_ns as f64),
         parts,
         system_calls: calls(&accounts, &sums),
         moves,

@@ -62,6 +62,7 @@ pub use last::snapshot_name;
 pub use ledger::{By, Ledger, Mover, PROBE, Part, SystemCall, ThreadLedger};
 pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
+pub use ranking::share;
 pub use recorder::record;
 pub use stored::Ended;
 pub use threads::Of;

@@ -241,7 +241,7 @@ fn durations(own: &CauseSums) -> Option<Durations> {
 }
 
 /// The quotient, or 0 if the divisor is 0.
-fn share(part: f64, total: f64) -> f64 {
+pub fn share(part: f64, total: f64) -> f64 {
     if total > 0.0 { part / total } else { 0.0 }
 }
 

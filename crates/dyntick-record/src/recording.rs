@@ -216,12 +216,8 @@ fn session(
     kernel: &KernelVersion,
 ) -> Result<TraceSession, SessionError> {
     let others = options.buffer_kib.min(OTHERS_KIB);
-    let mut session = events::session(
-        &options.cpus,
-        online,
-        others,
-        if options.system_calls { &events::CALLS } else { &[] },
-    )?;
+    let calls: &[&str] = if options.system_calls { &events::CALLS } else { &[] };
+    let mut session = events::session(&options.cpus, online, others, calls)?;
     events::sleeps(&mut session, &options.cpus, online, kernel, options.faults)?;
     if options.stacks {
         events::stacks(&mut session, &options.cpus, online)?;

@@ -7,7 +7,7 @@ use dyntick_explain::ledger::{Amount, Spent};
 use dyntick_model::{CpuList, Fix};
 use dyntick_observe::facts::Throttled;
 use dyntick_observe::live::{WaitKind, WaitSum, Waited};
-use dyntick_record::{Ledger, Part};
+use dyntick_record::{Ledger, Part, share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,17 +85,18 @@ pub struct Quota {
 
 impl PrintedTime {
     pub(super) fn of(time: &CommandTime, cpus: &CpuList) -> Self {
-        let Ledger { threads, more_threads, lived_ns, lost_ns, awake_ns, lost_share, .. } =
-            ledger(time, cpus);
+        let entries = entries(time, cpus);
+        let Sums { lived_ns, lost_ns, awake_ns, lost_share } =
+            Sums::of(entries.iter().map(|entry| &entry.part));
         Self {
-            threads,
-            more_threads,
+            threads: time.waited.threads,
+            more_threads: time.waited.no_room,
             lost_events: time.waited.lost,
             lived_ns,
             lost_ns,
             awake_ns,
             lost_share,
-            parts: entries(time, cpus).into_iter().map(Entry::printed).collect(),
+            parts: entries.into_iter().map(Entry::printed).collect(),
             quotas: time.throttled.iter().map(Quota::of).collect(),
         }
     }
@@ -115,10 +116,7 @@ impl Quota {
 /// The time as a ledger like that of `explain`, without single threads and their moves.
 pub fn ledger(time: &CommandTime, cpus: &CpuList) -> Ledger {
     let parts: Vec<Part> = entries(time, cpus).into_iter().map(|entry| entry.part).collect();
-    let sum =
-        |of: fn(&Part) -> bool| parts.iter().filter(|part| of(part)).filter_map(|part| part.ns).sum::<u64>();
-    let (lived_ns, lost_ns) = (sum(|_| true), sum(|part| part.lost));
-    let awake_ns = lived_ns - sum(|part| part.part == Spent::Slept(None).name());
+    let Sums { lived_ns, lost_ns, awake_ns, lost_share } = Sums::of(parts.iter());
     Ledger {
         threads: time.waited.threads,
         threads_elsewhere: 0,
@@ -126,11 +124,33 @@ pub fn ledger(time: &CommandTime, cpus: &CpuList) -> Ledger {
         lived_ns,
         lost_ns,
         awake_ns,
-        lost_share: if awake_ns == 0 { 0.0 } else { lost_ns as f64 / awake_ns as f64 },
+        lost_share,
         parts,
         system_calls: None,
         moves: Vec::new(),
         by_thread: Vec::new(),
+    }
+}
+
+/// The sums of all parts, ns, and the lost share of the time awake.
+struct Sums {
+    lived_ns: u64,
+    lost_ns: u64,
+    awake_ns: u64,
+    lost_share: f64,
+}
+
+impl Sums {
+    fn of<'a>(parts: impl Iterator<Item = &'a Part>) -> Self {
+        let (mut lived_ns, mut lost_ns, mut slept_ns) = (0, 0, 0);
+        for part in parts {
+            let ns = part.ns.unwrap_or(0);
+            lived_ns += ns;
+            lost_ns += if part.lost { ns } else { 0 };
+            slept_ns += if part.part == Spent::Slept(None).name() { ns } else { 0 };
+        }
+        let awake_ns = lived_ns - slept_ns;
+        Self { lived_ns, lost_ns, awake_ns, lost_share: share(lost_ns as f64, awake_ns as f64) }
     }
 }
 
@@ -181,10 +201,12 @@ fn entries(time: &CommandTime, cpus: &CpuList) -> Vec<Entry> {
 fn nothing_ran(waited: &Waited, has_quota: bool) -> Spent {
     let is_nothing = |kind| matches!(kind, WaitKind::WokenNothing | WaitKind::PreemptedNothing);
     let all: u64 = waited.sums.iter().filter(|((kind, _), _)| is_nothing(*kind)).map(|(_, sum)| sum.ns).sum();
-    match () {
-        () if waited.real_time_ns * 2 > all => Spent::RealTimeLimit,
-        () if has_quota => Spent::Quota,
-        () => Spent::NothingRan,
+    if waited.real_time_ns * 2 > all {
+        Spent::RealTimeLimit
+    } else if has_quota {
+        Spent::Quota
+    } else {
+        Spent::NothingRan
     }
 }
 
