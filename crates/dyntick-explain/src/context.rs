@@ -109,12 +109,9 @@ impl Context {
     /// The name under which a task is listed: its own, or that of its process if its threads have many names, e.g.
     /// `rustc` for its thread `opt cgu.3`.
     pub fn program<'a>(&'a self, task: &'a Task) -> &'a Symbol {
-        let process =
-            self.known.processes.get(&task.pid).filter(|process| self.known.crowds.contains(process));
-        process
-            .filter(|process| **process != task.pid)
-            .and_then(|process| self.comms.get(process))
-            .unwrap_or(&task.comm)
+        let of_crowd = |process: &&i32| **process != task.pid && self.known.crowds.contains(process);
+        let process = self.known.processes.get(&task.pid).filter(of_crowd);
+        process.and_then(|process| self.comms.get(process)).unwrap_or(&task.comm)
     }
 
     /// Returns true if the kernel is of this release or a newer one, e.g. `at_least(6, 12)`.

@@ -180,7 +180,7 @@ impl Behind {
             (Behind::Queued(_), Some(function)) => {
                 Step::QueuedWork { by: actor, function: function.clone(), cpu: origin.cpu }
             }
-            _ => Step::WaitsForRcuTasksTrace { by: actor },
+            _ => Step::CalledRcuTasksTrace { by: actor },
         });
         Some(steps)
     }

@@ -420,7 +420,7 @@ pub(super) fn by_name_alone(name: &str) -> Option<EventKind> {
     x86::kind_of(name).or_else(|| of_irq_work(name)).or_else(|| of_function(name))
 }
 
-/// The probe at the end of a page fault.
+/// The probes of functions.
 fn of_function(event: &str) -> Option<EventKind> {
     let name = event.strip_prefix("probe:")?;
     match name {

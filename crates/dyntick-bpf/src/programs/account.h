@@ -10,9 +10,6 @@
 /* The key of a slot that is being given to another one. */
 #define CHANGING ~0ull
 
-/* Spreads keys: 2^64 by the golden ratio. */
-#define MIX 0x9e3779b97f4a7c15ull
-
 /* The place in the row's slots for what found no slot of its own. */
 #define unnamed(key) (UNNAMED + (u32)((key) >> 56))
 

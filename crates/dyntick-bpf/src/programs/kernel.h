@@ -11,6 +11,9 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long s64;
 
+/* Spreads keys: 2^64 by the golden ratio. */
+#define MIX 0x9e3779b97f4a7c15ull
+
 #define OF_KERNEL __attribute__((preserve_access_index))
 
 struct hrtimer {

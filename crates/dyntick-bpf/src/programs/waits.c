@@ -78,9 +78,6 @@ struct {
 
 #define IS_IDLE (1ull << 63)
 
-/* Spreads keys: 2^64 by the golden ratio. */
-#define MIX 0x9e3779b97f4a7c15ull
-
 #define RIVAL_PROBES 4
 
 /* The scheduler's priorities of real-time and deadline tasks are below (include/linux/sched/prio.h). */

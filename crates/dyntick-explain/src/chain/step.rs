@@ -76,7 +76,8 @@ pub enum Step {
         by: Actor,
         task: Task,
     },
-    WaitsForRcuTasksTrace {
+    /// A task has a callback wait for a grace period of RCU Tasks Trace.
+    CalledRcuTasksTrace {
         by: Actor,
     },
     /// The load balancer may move tasks here.

@@ -36,7 +36,7 @@ impl Display for Step {
             WorkerRunnable { worker, function } => write!(f, "{worker} became runnable to run {function}"),
             MadeRunnable { by, task, cpu } => write!(f, "{by} made {task} runnable on CPU {cpu}"),
             Woke { by, task } => write!(f, "{by} woke {task}"),
-            WaitsForRcuTasksTrace { by } => write!(f, "{by} called call_rcu_tasks_trace"),
+            CalledRcuTasksTrace { by } => write!(f, "{by} called call_rcu_tasks_trace"),
             LoadBalanced { cpu } => write!(
                 f,
                 "CPU {cpu} takes part in load balancing: it is not isolated (isolcpus=domain or a cpuset \

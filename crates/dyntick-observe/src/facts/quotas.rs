@@ -68,7 +68,7 @@ impl Quotas {
     }
 }
 
-/// The quota of a group, in words; none if it has none of its own.
+/// The quota of a group, in words; `None` if the group itself has no limit.
 pub(super) fn quota(group: &Path) -> Option<String> {
     let limit = std::fs::read_to_string(Path::new(ROOT).join(group).join("cpu.max")).ok()?;
     let (quota, period) = limit.trim().split_once(' ').filter(|(quota, _)| *quota != "max")?;
