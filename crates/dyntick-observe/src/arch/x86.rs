@@ -62,7 +62,7 @@ mod tests {
         let may = |source| may_come(source, text);
         assert!(may(Interrupt::Timer) && may(Interrupt::Thermal) && may(Interrupt::FunctionCall));
         assert!(!may(Interrupt::Spurious) && !may(Interrupt::Platform));
-        assert!(may(Interrupt::Controller), "no CPU has a row of its own for it");
+        assert!(may(Interrupt::Controller), "its row has one number for all CPUs");
         let rare_rows = ROWS.iter().filter(|row| row.sources.iter().any(|source| RARE.contains(source)));
         assert_eq!(rare_rows.count(), RARE.len());
     }
