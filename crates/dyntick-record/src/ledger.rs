@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the accounts of threads to the findings about where their time went.
 
+use crate::About;
+use crate::sums::share;
 use crate::threads::Selected;
-use crate::{About, share};
 use dyntick_explain::CommandThreads;
 use dyntick_explain::ledger::words::{self, Clues, Words};
 use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose};

@@ -3,7 +3,7 @@
 
 use crate::findings::*;
 use crate::others::Others;
-use crate::sums::{CauseSums, CpuSums};
+use crate::sums::{CauseSums, CpuSums, share};
 use crate::threads::Followed;
 use crate::{Explained, Ledger, chains, counted_causes, fixes, frames};
 use dyntick_explain::rules::named::COMMAND_TASK;
@@ -238,11 +238,6 @@ fn durations(own: &CauseSums) -> Option<Durations> {
     let (histogram, (min, max)) = (own.durations.histogram(), own.durations.ends()?);
     let at = |share| histogram.quantile(share);
     Some(Durations { min, median: at(0.5)?, p99: at(0.99)?, max })
-}
-
-/// The quotient, or 0 if the divisor is 0.
-pub fn share(part: f64, total: f64) -> f64 {
-    if total > 0.0 { part / total } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -185,6 +185,11 @@ impl<T: Clone + Eq + Hash> Counts<T> {
     }
 }
 
+/// The quotient, or 0 if the divisor is 0.
+pub fn share(part: f64, total: f64) -> f64 {
+    if total > 0.0 { part / total } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
