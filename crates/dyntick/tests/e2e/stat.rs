@@ -4,7 +4,7 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::{binary, dyntick, text};
+use crate::harness::{binary, dyntick, is_full, text};
 use dyntick_contract::stat::{Cpu, Group, Long, Printed, PrintedRow};
 use dyntick_observe::live::{Lost, Missing};
 use serde_json::Value;
@@ -520,4 +520,45 @@ each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_time
     let cost = |tool: &str| ns("page-fault", tool) - ns("page-fault", "none");
     eprintln!("page-fault: instructions more by trace events {:.0}", cost("traced"));
     assert!(cost("traced") > cost("stat"), "{printed}");
+}
+
+/// Two tasks that wake each other on one CPU, as other tasks and as the command, and without a command.
+fn switches_cost(kernel: &str) {
+    const SCRIPT: &str = r#"
+ns() { echo "$1 $(taskset 2 perf bench sched pipe -l 20000 | grep usecs/op)"; }
+ns first; ns none
+dyntick stat -C 1 -e tasks -o /tmp/o & sleep 5; ns without; kill -INT $!; wait $!; ns none
+dyntick stat -C 1 -e tasks -o /tmp/o sh -c '>/tmp/go; while [ ! -e /tmp/end ]; do sleep 1; done' &
+while [ ! -e /tmp/go ]; do sleep 1; done; ns others; >/tmp/end; wait $!; ns none
+dyntick stat -C 1 -e tasks -o /tmp/o taskset 2 perf bench sched pipe -l 20000 > /tmp/pipe
+echo "own $(grep usecs/op /tmp/pipe)"; ns none
+"#;
+    let printed = guest(kernel, "isolcpus=domain,1", &["perf", "taskset", "grep", "sleep"], SCRIPT);
+    let lines: Vec<(&str, f64)> = printed.lines().filter_map(operation).collect();
+    let cost = |name: &str| -> f64 {
+        let at =
+            lines.iter().position(|line| line.0 == name).unwrap_or_else(|| panic!("no {name}: {printed}"));
+        // An operation is two switches. An instruction is a nanosecond.
+        (lines[at].1 - (lines[at - 1].1 + lines[at + 1].1) / 2.0) * 1000.0 / 2.0
+    };
+    let [without, others, own] = ["without", "others", "own"].map(cost);
+    eprintln!(
+        "{kernel}: a switch costs {without:.0}, with a command {others:.0}, one of the command's {own:.0}"
+    );
+    assert!(without > 0.0 && others < 2.0 * without && own < 3.0 * without, "{printed}");
+}
+
+/// The duration of an operation in µs, of a line `NAME NUMBER usecs/op`.
+fn operation(line: &str) -> Option<(&str, f64)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [name, number, "usecs/op"] = words[..] else { return None };
+    Some((name, number.parse().ok()?))
+}
+
+#[test]
+fn switches_cost_less_than_twice_with_a_command() {
+    switches_cost("debian:6.12");
+    if is_full() {
+        switches_cost("debian:6.1");
+    }
 }

@@ -19,6 +19,7 @@ use dyntick_contract::Adviser;
 use dyntick_contract::gate::Gate;
 use dyntick_contract::stat::{self, Printed};
 use dyntick_count::{Measured, Session};
+use dyntick_explain::LONGEST_IDLE_EXIT_NS;
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Function, Kind, Wanted};
 use page::Extent;
@@ -131,11 +132,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     arguments.limits.ensure_writable()?;
     let out = Out::new(arguments)?;
-    let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over };
+    let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
+    let longest_idle_exit_ns = (follows && kinds.contains(&Kind::Tasks)).then_some(LONGEST_IDLE_EXIT_NS);
+    let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over, longest_idle_exit_ns };
     let mut session = Session::open(&wanted, arguments.source)?;
     session.time_calls(&arguments.calls)?;
     session.measure_power(arguments.power);
-    let is_endless = arguments.command.is_empty() && arguments.pids.is_empty() && arguments.timeout.is_none();
+    let is_endless = !follows && arguments.timeout.is_none();
     if is_endless && arguments.interval.is_none() {
         output::note(format_args!("counting on CPU {}; stop with Ctrl-C", wanted.cpus));
     }

@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if screens {
         wait_for_foreground();
     }
-    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None };
+    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None, longest_idle_exit_ns: None };
     let mut session = Session::open(&wanted, arguments.source)?;
     let running = session.start(&[], &[], None)?;
     let state = State { order: arguments.sort, filter: arguments.filter.to_lowercase(), ..State::default() };
