@@ -381,9 +381,9 @@ pub struct NoSuchCase {
     name: String,
     /// The ids of all cases.
     known: Vec<String>,
-}
     /// The study, as it was named.
     study: String,
+}
 
 /// The problems in a study or machine file, if this error is about them.
 pub fn problems<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Problems> {
