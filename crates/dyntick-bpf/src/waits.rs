@@ -85,7 +85,7 @@ pub struct Had {
 pub struct Rival {
     /// The name, ended by a zero; empty if it is free.
     pub name: [u8; NAME],
-    /// Those after a wake-up, and those after a preemption.
+    /// The waits after a wake-up, and the waits after a preemption.
     pub waits: [Had; 2],
 }
 

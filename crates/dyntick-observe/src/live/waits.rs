@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The time of followed threads, accounted for by eBPF programs on all CPUs while they run and wait.
 
-use super::counters::{attach, map_array, no_thread, recursion_misses};
 use super::followed::Followed;
 use super::keys::text;
+use super::loaded::{LiveError, attach, map_array, no_thread, recursion_misses};
 use super::waited::{Totals, in_progress};
-use super::{LiveError, WaitSum, Waited};
+use super::{WaitSum, Waited};
 use crate::facts::state_of;
 use crate::thread::now_ns;
 use aya::{Btf, Ebpf};
@@ -44,9 +44,9 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Attaches the programs of [`TRACEPOINTS`]; that of `sched_switch` must come after, and that of forks before a
-    /// thread is followed. After a wake-up a CPU may take the given time to leave idle, ns; longer waits for an idle CPU
-    /// have another reason.
+    /// Attaches the programs of [`TRACEPOINTS`]; that of `sched_switch` must come after, and that of forks before any
+    /// thread is followed. After a wake-up a CPU may take the given time to leave idle, ns. Longer waits for an idle
+    /// CPU have another reason.
     pub(super) fn start(ebpf: &mut Ebpf, btf: &Btf, longest_idle_exit_ns: u64) -> Result<Self, LiveError> {
         let possible = possible();
         let followed = Followed::new(map_array(ebpf, FOLLOWED, Followed::BYTES)?);

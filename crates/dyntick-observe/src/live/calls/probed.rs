@@ -4,7 +4,8 @@
 use super::super::locked::AnyLocked;
 use super::{CallCount, CallsError, Function, FunctionCalls, Pair, symbols};
 use crate::live::LiveError;
-use crate::live::counters::{map_array, programs, recursion_misses, refused, rows_of_cpus};
+use crate::live::counters::rows_of_cpus;
+use crate::live::loaded::{map_array, programs, recursion_misses, refused};
 use aya::programs::{FEntry, FExit, KProbe, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 use dyntick_bpf::ROW_OF_CPU;
