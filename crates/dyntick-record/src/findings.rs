@@ -137,7 +137,7 @@ pub struct CauseFindings {
     pub interruptions: u64,
     /// Ticks among those.
     pub ticks: u64,
-    /// Their share of the number of all listed causes, 0 to 1.
+    /// Their share of the number of all listed causes but page faults and the command's own tasks, 0 to 1.
     pub count_share: f64,
     /// The time in them, ns; null if it is unknown.
     pub total_ns: Option<u64>,

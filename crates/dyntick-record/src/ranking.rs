@@ -183,9 +183,13 @@ fn ranked(mut causes: Vec<CauseFindings>) -> Vec<CauseFindings> {
 }
 
 /// Computes the shares of each cause of the number and of the time of all causes in this list, some of which are only
-/// counted in addition to the trace. A cause without a number, or without a time, has a share of 0.
+/// counted in addition to the trace. A cause without a number, or without a time, has a share of 0, and so have page
+/// faults and the command's own tasks in the number.
 fn share_out(causes: &mut [CauseFindings]) {
-    let count = |cause: &CauseFindings| cause.count.unwrap_or(0) as f64;
+    let count = |cause: &CauseFindings| match cause.is_from_outside() {
+        true => cause.count.unwrap_or(0) as f64,
+        false => 0.0,
+    };
     let ns = |cause: &CauseFindings| cause.total_ns.unwrap_or(0) as f64;
     let counts: f64 = causes.iter().map(count).sum();
     let all_ns: f64 = causes.iter().map(ns).sum();
