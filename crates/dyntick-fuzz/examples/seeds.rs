@@ -59,6 +59,7 @@ fn run() -> String {
         release: "6.12.95".parse().expect("a version"),
         kernel_source: "debian:6.12".into(),
         kernel_fallback: None,
+        kernel_parts: None,
         kernel_sha256: "00".into(),
         hz: 250,
         missing_options: BTreeSet::new(),

@@ -176,6 +176,7 @@ impl<'a> Lab<'a> {
             self.say_ended(case, None, true);
             // The kernel is the same, but the index that named it may be another one.
             run.plan.kernel_fallback = prepared.plan.kernel_fallback.clone();
+            run.plan.kernel_parts = prepared.plan.kernel_parts.clone();
             return Ok(run);
         }
         let result = self.run_anew(prepared, runs);

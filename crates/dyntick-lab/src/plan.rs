@@ -5,6 +5,7 @@ use crate::order;
 use crate::perturb::{self, Perturbation};
 use crate::qemu::{Accelerator, Host};
 use dyntick_explain::fixes::settings_with;
+use dyntick_kernels::build::Built;
 use dyntick_model::{CommandLine, KernelVersion, Settings};
 use dyntick_study::Case;
 use schemars::JsonSchema;
@@ -50,11 +51,64 @@ pub struct Plan {
     /// The irrelevant change of a perturbed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perturbation: Option<Perturbation>,
+    /// The fragments and patches of a kernel that was built here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_parts: Option<KernelParts>,
     /// The machine that executes the guest, on the wall clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
     /// The case.
     pub case: Case,
+}
+
+/// The parts of a kernel that was built here, in addition to its source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelParts {
+    /// The key of the kernel.
+    pub key: String,
+    /// The source.
+    pub source: String,
+    /// The fragments of its configuration, by name or path.
+    pub config: Vec<String>,
+    /// The patches, in their order.
+    pub patches: Vec<KernelPatch>,
+}
+
+/// A patch of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KernelPatch {
+    /// The name or path.
+    pub name: String,
+    /// The number of files that it changes; none for a semantic patch, and for kernels from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<usize>,
+    /// The SHA-256 of its text; none for kernels from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+impl KernelParts {
+    /// The parts that a record names.
+    pub fn of(built: &Built) -> Self {
+        let patch = |(place, name): (usize, &String)| KernelPatch {
+            name: name.clone(),
+            files: built.patch_files.get(place).copied().filter(|files| *files > 0),
+            sha256: built.patch_sha256.get(place).cloned(),
+        };
+        Self {
+            key: built.key.clone(),
+            source: built.source.clone(),
+            config: built.config.clone(),
+            patches: built.patches.iter().enumerate().map(patch).collect(),
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let names = self.patches.iter().map(|patch| &patch.name);
+        let hashes = self.patches.iter().filter_map(|patch| patch.sha256.as_ref());
+        let all = [&self.key, &self.source].into_iter().chain(&self.config).chain(names).chain(hashes);
+        all.map(String::as_str)
+    }
 }
 
 impl Plan {
@@ -69,8 +123,8 @@ impl Plan {
         let case = what_decides(&self.case);
         // The kernel decides them, and is named by its sum.
         let missing_options = BTreeSet::new();
-        let kernel_fallback = None;
-        let question = Self { case, missing_options, kernel_fallback, ..self.clone() };
+        let (kernel_fallback, kernel_parts) = (None, None);
+        let question = Self { case, missing_options, kernel_fallback, kernel_parts, ..self.clone() };
         serde_json::to_string(&question).expect("plain data")
     }
 
@@ -101,6 +155,8 @@ impl Plan {
         let hashes = [("firmware_sha256", &self.firmware_sha256), ("program_sha256", &self.program_sha256)];
         let hashes = hashes.into_iter().filter_map(|(key, hash)| Some((key, hash.as_deref()?, NAME)));
         let fallback = self.kernel_fallback.iter().map(|text| ("kernel_fallback", &**text, SOURCE));
+        let parts =
+            self.kernel_parts.iter().flat_map(KernelParts::texts).map(|text| ("kernel_parts", text, NAME));
         let all = [
             ("qemu", &*self.qemu, NAME),
             ("release", &*self.release.release, NAME),
@@ -112,7 +168,7 @@ impl Plan {
         let of_host = host.flat_map(|host| {
             [("host.processor", &*host.processor, NAME), ("host.release", &*host.release, NAME)]
         });
-        all.into_iter().chain(hashes).chain(of_host).chain(fallback)
+        all.into_iter().chain(hashes).chain(of_host).chain(fallback).chain(parts)
     }
 
     /// Returns true if this is a plan of a run of the case.

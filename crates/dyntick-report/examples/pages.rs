@@ -58,6 +58,8 @@ fn study(cases: usize, causes: usize) -> Document {
 
 fn verdicts() -> Vec<Verdict> {
     let verdict = |(number, ruling): (usize, &Ruling)| Verdict {
+        published: true,
+        agreement: String::new(),
         claim: format!(
             "Claim {number}: where a second task is runnable, the tick of the CPU is kept, at {LONG}."
         ),

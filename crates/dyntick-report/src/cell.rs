@@ -52,7 +52,11 @@ impl Cell {
             Cell::Share(share) => Some((numbers::per_cent(*share)?, "%")),
             Cell::Duration(ns) => numbers::in_unit(*ns),
             Cell::Fixed(value, decimals) => Some((format!("{value:.decimals$}"), "")),
-            Cell::Signed(figure) => figure.figure().map(|(number, unit)| (signed(&number), unit)),
+            Cell::Signed(figure) => match **figure {
+                // A difference that is not shown has no sign either.
+                Cell::Share(share) if share.abs() < 0.0005 => Some(("0.0".to_owned(), "%")),
+                _ => figure.figure().map(|(number, unit)| (signed(&number), unit)),
+            },
             Cell::Rounded(value, digits) => Some((dyntick_model::digits::rounded(*value, *digits), "")),
         }
     }
@@ -72,6 +76,7 @@ impl Display for Cell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (self, self.figure()) {
             (Cell::Text(text), _) => f.write_str(text),
+            (Cell::Signed(figure), None) => figure.fmt(f),
             (_, Some((number, ""))) => f.write_str(&number),
             (_, Some((number, unit))) => write!(f, "{number} {unit}"),
             (_, None) => f.write_str(numbers::UNKNOWN),
@@ -117,11 +122,15 @@ mod tests {
             Cell::signed(Cell::Rounded(-2.5, 4)),
             Cell::signed(Cell::Share(-0.0)),
             Cell::signed(Cell::Fixed(-0.01, 1)),
+            Cell::signed(Cell::Share(0.0004)),
+            Cell::signed(Cell::Share(-0.0004)),
+            Cell::signed("a text".into()),
+            Cell::signed(Cell::Unknown),
         ];
         let texts: Vec<String> = cells.iter().map(Cell::to_string).collect();
         let expected = [
             "words", "1234567", "0.050", "50.0 %", "1.5 µs", "2.000", "0.1235", "–", "–", "+2.0", "-2.5",
-            "0.0 %", "0.0",
+            "0.0 %", "0.0", "0.0 %", "0.0 %", "a text", "–",
         ];
         assert_eq!(texts, expected);
     }

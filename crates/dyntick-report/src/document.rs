@@ -164,10 +164,14 @@ impl Ruling {
 }
 
 /// A claim with its rulings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// The claim.
     pub claim: String,
+    /// True if it was published elsewhere, so that it is *reproduced*; a claim of the study's own *holds*.
+    pub published: bool,
+    /// The number of runs with the same answer, as `6 of 6 runs`; empty without perturbed runs.
+    pub agreement: String,
     /// The ruling for each variant; the variant is empty if there is only one.
     pub rulings: Vec<(String, Ruling)>,
     /// The assumptions in addition to the figures, shown with each ruling; often empty.
@@ -179,31 +183,36 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// A ruling in words, with its assumptions.
-    pub fn words(&self, ruling: Ruling) -> String {
-        if self.rests_on.is_empty() || matches!(ruling, Ruling::CannotTell | Ruling::NotRun) {
-            ruling.words().to_owned()
-        } else {
-            format!("{} ({})", ruling.words(), self.rests_on)
+    /// A ruling in a word or two.
+    pub fn word(&self, ruling: Ruling) -> &'static str {
+        match ruling {
+            Ruling::Reproduced if !self.published => "holds",
+            Ruling::NotReproduced if !self.published => "does not hold",
+            ruling => ruling.words(),
         }
     }
 
-    /// The claim, with its rulings if they differ between variants.
+    /// A ruling in words, with the agreement of the runs and its assumptions.
+    pub fn words(&self, ruling: Ruling) -> String {
+        let word = self.word(ruling);
+        if matches!(ruling, Ruling::CannotTell | Ruling::NotRun) {
+            word.to_owned()
+        } else {
+            with_remarks(word, &[&self.agreement, &self.rests_on])
+        }
+    }
+
+    /// The claim, with the agreement of the runs, and with its rulings if they differ between variants.
     pub fn in_short(&self) -> String {
         let each = |(variant, ruling): &(String, Ruling)| {
-            if variant.is_empty() {
-                ruling.words().to_owned()
-            } else {
-                format!("{variant}: {}", ruling.words())
-            }
+            let word = self.word(*ruling);
+            if variant.is_empty() { word.to_owned() } else { format!("{variant}: {word}") }
         };
-        match self.only_ruling() {
-            Some(_) => self.claim.clone(),
-            None => {
-                let all: Vec<String> = self.rulings.iter().map(each).collect();
-                format!("{} ({})", self.claim, all.join(", "))
-            }
-        }
+        let rulings = match self.only_ruling() {
+            Some(_) => String::new(),
+            None => self.rulings.iter().map(each).collect::<Vec<_>>().join(", "),
+        };
+        with_remarks(&self.claim, &[&rulings, &self.agreement])
     }
 
     /// The ruling, if all variants have the same one.
@@ -213,14 +222,28 @@ impl Verdict {
     }
 }
 
-/// The number of claims with each ruling, e.g. `4 of 9 claims reproduced, 2 not reproduced`.
+/// A text with those remarks that are not empty, in brackets.
+fn with_remarks(text: &str, remarks: &[&str]) -> String {
+    let remarks: Vec<&str> = remarks.iter().copied().filter(|remark| !remark.is_empty()).collect();
+    if remarks.is_empty() { text.to_owned() } else { format!("{text} ({})", remarks.join("; ")) }
+}
+
+/// The number of claims with each ruling, e.g. `4 of 9 claims reproduced, 2 not reproduced`; for claims of the study's
+/// own, `1 of 2 claims holds, 1 does not hold`.
 pub fn score(verdicts: &[Verdict]) -> String {
     let count = |ruling: Ruling| verdicts.iter().filter(|v| v.only_ruling() == Some(ruling)).count();
     let all = verdicts.len();
-    let mut parts =
-        vec![format!("{} of {} reproduced", count(Ruling::Reproduced), counted(all as u64, "claim"))];
+    let published = verdicts.iter().any(|verdict| verdict.published);
+    let (good, bad) = (count(Ruling::Reproduced), count(Ruling::NotReproduced));
+    let [holds, does_not] = match published {
+        true => ["reproduced", "not reproduced"],
+        false => {
+            [if good == 1 { "holds" } else { "hold" }, if bad == 1 { "does not hold" } else { "do not hold" }]
+        }
+    };
+    let mut parts = vec![format!("{good} of {} {holds}", counted(all as u64, "claim"))];
     let others = [
-        (count(Ruling::NotReproduced), "not reproduced"),
+        (bad, does_not),
         (count(Ruling::Inconclusive) + count(Ruling::CannotTell), "inconclusive"),
         (count(Ruling::NotRun), "not run"),
         (verdicts.iter().filter(|v| v.only_ruling().is_none()).count(), "not the same in all cases"),

@@ -26,10 +26,10 @@ pub use document::{
 };
 pub use flame::Flame;
 pub use html::html;
-pub use mail::mail;
+pub use mail::{COLUMNS as MAIL_COLUMNS, mail};
 pub use plot::{Axis, Plot, Series, Shape};
 pub use plot_svg::plot_svg;
-pub use terminal::terminal;
+pub use terminal::{is_beside, terminal};
 pub use timeline::{Lane, Mark, Timeline};
 pub use timeline_svg::svg;
 pub use words::message;

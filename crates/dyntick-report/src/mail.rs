@@ -136,6 +136,8 @@ mod tests {
                 Block::Timeline(Timeline::default()),
                 Block::Heading("Claims".into()),
                 Block::Verdicts(vec![Verdict {
+                    published: true,
+                    agreement: String::new(),
                     claim: "151 µs before, 30 µs after".into(),
                     rulings: vec![(String::new(), Ruling::Reproduced)],
                     rests_on: String::new(),

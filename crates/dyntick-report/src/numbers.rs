@@ -31,7 +31,8 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// Formats a share in per cent, always with one decimal: `0.0 %`, `0.4 %`, `100.0 %`. Only zero is shown as `0.0 %`.
+/// Formats a share in per cent, always with one decimal: `0.0 %`, `0.4 %`, `100.0 %`. Of shares that are not negative,
+/// only zero is shown as `0.0 %`.
 pub fn percent(share: f64) -> String {
     per_cent(share).map_or(UNKNOWN.to_owned(), |number| format!("{number} %"))
 }
@@ -41,9 +42,9 @@ pub(crate) fn per_cent(share: f64) -> Option<String> {
     let per_cent = share * 100.0;
     match per_cent.abs() {
         v if !v.is_finite() => None,
-        v if v > 0.0 && v < 0.05 => Some(if share < 0.0 { "-<0.1" } else { "<0.1" }.to_owned()),
-        // Adding zero removes the sign of a negative zero.
-        _ => Some(format!("{:.1}", per_cent + 0.0)),
+        v if v < 0.05 && share > 0.0 => Some("<0.1".to_owned()),
+        v if v < 0.05 => Some("0.0".to_owned()),
+        _ => Some(format!("{per_cent:.1}")),
     }
 }
 
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn small_numbers_are_not_shown_as_zero() {
         assert_eq!([0.00001, -2.0, -300.0].map(rate), ["<0.001", "-2.0", "-300"]);
-        assert_eq!([0.0001, -0.0001, -0.25].map(percent), ["<0.1 %", "-<0.1 %", "-25.0 %"]);
+        assert_eq!([0.0001, -0.0001, -0.25].map(percent), ["<0.1 %", "0.0 %", "-25.0 %"]);
         assert_eq!([999.7, 999_970.0].map(duration), ["1.0 µs", "1.00 ms"]);
     }
 

@@ -14,6 +14,7 @@ use text::{pair, wrap};
 use unicode_width::UnicodeWidthStr;
 
 pub(crate) use table::fits;
+pub use table::is_beside;
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();

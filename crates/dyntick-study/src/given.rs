@@ -4,6 +4,7 @@
 
 use crate::Case;
 use dyntick_stats::Factor;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::de::DeTable;
 
 /// The table's key in the text, which no study can have: one that has it is refused for an unknown key.
@@ -20,6 +21,10 @@ pub struct Given {
     any_parameter: bool,
     /// The names and ids of the cases to run; all if empty.
     named: Vec<String>,
+    /// The kernels: their position among the settings, and where they are found.
+    places: Vec<(usize, String)>,
+    /// The positions of kernels without a name.
+    unnamed: Vec<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,12 +96,47 @@ impl Given {
         self.value(flag, key, &format!("[{}]", list.join(", ")));
     }
 
-    /// Runs each case on this kernel; `place` is where it is found, and `typed` what the user calls it.
-    pub fn kernel(&mut self, typed: &str, place: &str) {
-        let name = typed.rsplit('/').next().unwrap_or_default();
-        let is_taken = self.settings.iter().any(|other| other.key == "kernel" && other.label == name);
-        let label = if is_taken { typed } else { name };
-        self.add(&format!("--kernel {typed}"), "kernel", None, quoted(place), label.to_owned());
+    /// Runs each case on this kernel: `place` is where it is found, `typed` the option's value, and `name` its name in
+    /// reports. Without a name it is that of its file; of two files of one name, that of the folder in which they
+    /// differ.
+    pub fn kernel(&mut self, typed: &str, place: &str, name: Option<&str>) {
+        let label = name.unwrap_or(last(place)).to_owned();
+        self.add(&format!("--kernel {typed}"), "kernel", None, quoted(place), label);
+        let at = self.settings.len() - 1;
+        self.places.push((at, place.to_owned()));
+        if name.is_none() {
+            self.unnamed.push(at);
+            self.name_places_apart(last(place));
+        }
+    }
+
+    /// The names of the kernels, by where they are found.
+    pub fn kernel_names(&self) -> BTreeMap<String, String> {
+        let of = |(at, place): &(usize, String)| (place.clone(), self.settings[*at].label.clone());
+        self.places.iter().map(of).collect()
+    }
+
+    /// Names the unnamed kernels whose files have this name by their folders.
+    fn name_places_apart(&mut self, file: &str) {
+        let is_alike = |(at, place): &&(usize, String)| self.unnamed.contains(at) && last(place) == file;
+        let alike: Vec<&(usize, String)> = self.places.iter().filter(is_alike).collect();
+        let folder = |depth: usize| {
+            let names = alike.iter().map(|(_, place)| place.rsplit('/').nth(depth).unwrap_or_default());
+            let names: Vec<&str> = names.collect();
+            let differ = names.iter().collect::<BTreeSet<_>>().len() == names.len();
+            (differ && names.iter().all(|name| !["", ".", ".."].contains(name))).then_some(names)
+        };
+        const DEEPEST: usize = 32;
+        let numbered = || (1..=alike.len()).map(|number| format!("{file}-{number}")).collect();
+        let labels: Vec<String> = match (1..DEEPEST).find_map(folder) {
+            _ if alike.len() < 2 => return,
+            Some(folders) => folders.into_iter().map(str::to_owned).collect(),
+            None => numbered(),
+        };
+        let labels: Vec<(usize, String)> = alike.iter().map(|(at, _)| *at).zip(labels).collect();
+        for (at, label) in labels {
+            self.settings[at].label = label;
+        }
     }
 
     /// Takes one `KEY=VALUE`. A value that is none in TOML is a text without its quotes.
@@ -210,6 +250,11 @@ impl Setting {
     }
 }
 
+/// The last part of a path, or a name itself.
+fn last(place: &str) -> &str {
+    place.rsplit('/').next().unwrap_or_default()
+}
+
 /// A text as a TOML string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
@@ -242,7 +287,7 @@ mod tests {
     #[test]
     fn one_value_is_set_and_several_are_an_axis() {
         let mut given = Given::default();
-        given.kernel("./arch/x86/boot/bzImage", "/src/arch/x86/boot/bzImage");
+        given.kernel("./arch/x86/boot/bzImage", "/src/arch/x86/boot/bzImage", None);
         for word in
             ["cpus=4", "measure=2s", "sysctl.vm.stat_interval=60", "profile=true", "memory=1G", "memory=2G"]
         {
@@ -283,7 +328,7 @@ mod tests {
     #[test]
     fn what_is_said_twice_is_known_by_its_option() {
         let mut given = Given::default();
-        given.kernel("debian:6.12", "debian:6.12");
+        given.kernel("debian:6.12", "debian:6.12", None);
         given.set("cpus=4").unwrap();
         given.set("sysctl.vm.swappiness=4").unwrap();
         assert_eq!(given.repeated(), None);
@@ -293,10 +338,26 @@ mod tests {
 
     #[test]
     fn two_kernels_of_one_file_name_have_two_names() {
+        let levels = |places: &[&str]| {
+            let mut given = Given::default();
+            places.iter().for_each(|place| given.kernel(place, place, None));
+            given.compared().unwrap().levels
+        };
+        let in_trees = ["/home/me/old/arch/x86/boot/bzImage", "/home/me/new/arch/x86/boot/bzImage"];
+        assert_eq!(levels(&in_trees), ["old", "new"]);
+        assert_eq!(levels(&["debian:6.1", in_trees[0], in_trees[1]]), ["debian:6.1", "old", "new"]);
+        assert_eq!(levels(&["/a/vmlinux", "/vmlinux"]), ["vmlinux-1", "vmlinux-2"]);
+        assert_eq!(levels(&["/a/vmlinux", "/a/bzImage"]), ["vmlinux", "bzImage"]);
+    }
+
+    #[test]
+    fn a_kernel_has_the_name_that_it_is_given() {
         let mut given = Given::default();
-        for place in ["old/bzImage", "new/bzImage"] {
-            given.kernel(place, place);
-        }
-        assert_eq!(given.compared().unwrap().levels, ["bzImage", "new_bzImage"]);
+        given.kernel("before=debian:6.12", "debian:6.12", Some("before"));
+        given.kernel("after=./a/bzImage", "/src/a/bzImage", Some("after"));
+        given.kernel("./b/bzImage", "/src/b/bzImage", None);
+        assert_eq!(given.compared().unwrap().levels, ["before", "after", "bzImage"]);
+        assert_eq!(given.kernel_names()["/src/a/bzImage"], "after");
+        assert_eq!(lines(&given)[3], r#"{ label = "before", value = "debian:6.12" },"#);
     }
 }

@@ -72,6 +72,9 @@ pub struct Study {
     /// sets side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Factor>,
+    /// The names of the kernels of the command line, by what its cases call them.
+    #[serde(skip)]
+    pub kernel_names: BTreeMap<String, String>,
     /// The settings in its file with their positions, for errors that are known only once a guest has booted.
     #[serde(skip)]
     pub settings: Vec<SettingAt>,
@@ -379,10 +382,10 @@ pub enum StudyError {
 )]
 pub struct NoSuchCase {
     name: String,
-    /// The ids of all cases.
-    known: Vec<String>,
     /// The study, as it was named.
     study: String,
+    /// The ids of all cases.
+    known: Vec<String>,
 }
 
 /// The problems in a study or machine file, if this error is about them.

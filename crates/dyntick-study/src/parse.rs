@@ -39,7 +39,7 @@ pub fn given(path: &Path, text: &str, size: Size, given: &Given) -> Result<(Stud
         cases(root, &kernels, size, given)
     })?;
     let (study, left_out) = kept::with_cases(study, cases, &matrices);
-    Ok((Study { compared: given.compared(), ..study }, left_out))
+    Ok((Study { compared: given.compared(), kernel_names: given.kernel_names(), ..study }, left_out))
 }
 
 /// The file's name without its ending. It becomes a folder's, so `...toml` is not one above.
@@ -69,6 +69,7 @@ fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study
         kernels,
         cases,
         compared: None,
+        kernel_names: BTreeMap::new(),
         settings: positions::settings(text, root.table),
     }
 }

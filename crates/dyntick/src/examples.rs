@@ -52,7 +52,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   dyntick lab run adaptive-ticks    one of `dyntick lab studies`
   dyntick lab run mine.toml --jobs 2 --out /tmp/mine
                                     your own, two guests at a time
-  dyntick lab run adaptive-ticks --kernel debian:6.1 --kernel ./bzImage
+  dyntick lab run mine.toml --kernel old=debian:6.1 --kernel new=./bzImage
                                     on two kernels, side by side
   dyntick lab run mine.toml --kernel arch/x86/boot/bzImage --bisect
                                     what `git bisect run` runs, after
@@ -63,7 +63,7 @@ const EXAMPLES: &[(&str, &str)] = &[
         "\
   dyntick lab report adaptive-ticks
   dyntick lab report adaptive-ticks --format html -o report.html
-  dyntick lab report adaptive-ticks --format mail --brief",
+  dyntick lab report adaptive-ticks --case nohz-full --format mail",
     ),
     (
         "lab studies",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The progress of a long command: on a terminal a line for each running case, e.g.
-//! `[2/3] fifo  measuring 3.1 of 5 s · 0:41 · about 30 s left`; elsewhere a plain line at the start and end of each.
+//! `[2/3] fifo  measuring 3.1 of 5 s · 0:41 · about 30 s left`; elsewhere a plain line at the start and end of each,
+//! and of more than ten runs one for each tenth of them or each minute.
 
 mod ahead;
 mod left;
@@ -63,7 +64,14 @@ impl Display {
             }
             Progress::Ended { case, failure, kept } => {
                 self.remove(&case);
-                let ahead = known(&self.ahead).after(Instant::now(), &case, kept);
+                let (ahead, is_due) = {
+                    let mut ahead = known(&self.ahead);
+                    let words = ahead.after(Instant::now(), &case, kept);
+                    (words, ahead.is_report_due(Instant::now()))
+                };
+                if failure.is_none() && !is_due && !self.terminal {
+                    return;
+                }
                 self.line(&match failure {
                     Some(reason) => format!("✗ {case}: {}{ahead}", self.shown_once(&case, &reason)),
                     None if kept => format!("✓ {case} (cached){ahead}"),
@@ -96,7 +104,7 @@ impl Display {
             if self.terminal { self.bars.add(ProgressBar::new_spinner()) } else { ProgressBar::hidden() };
         if self.terminal {
             bar.enable_steady_tick(TICK);
-        } else {
+        } else if known(&self.ahead).has_few() {
             output::aside(format_args!("  {name}: started\n"));
         }
         bar.set_prefix(name);

@@ -130,6 +130,22 @@ fn no_comment_is_wide() {
     }
 }
 
+/// Perl reads a literal as bytes otherwise, and writes each of its bytes as a character.
+#[test]
+fn perl_scripts_with_letters_beyond_ascii_use_utf8() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(root().join("scripts")).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&entry).unwrap_or_default();
+        if !text.starts_with("#!/usr/bin/perl") {
+            continue;
+        }
+        seen += 1;
+        let has_letters = text.lines().any(|line| !line.is_ascii() && !line.starts_with('#'));
+        assert!(!has_letters || text.lines().any(|line| line == "use utf8;"), "{}", entry.display());
+    }
+    assert!(seen > 0);
+}
+
 /// Files and folders that the map names, as `CRATE/FILE`, by the end of that path, or by the path from the top.
 #[test]
 fn each_place_on_the_map_is_there() {

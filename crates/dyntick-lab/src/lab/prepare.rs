@@ -8,7 +8,7 @@ use crate::execute::Inputs;
 use crate::image::{self, Contents, Image, Module, Share};
 use crate::order;
 use crate::perturb;
-use crate::plan::Plan;
+use crate::plan::{KernelParts, Plan};
 use crate::qemu::{self, Host};
 use crate::running::RunningFolder;
 use dyntick_explain::fixes::missing_options;
@@ -74,6 +74,7 @@ impl Lab<'_> {
             release: kernel.release.clone(),
             kernel_source: kernel.source.clone(),
             kernel_fallback: kernel.fallback.clone(),
+            kernel_parts: kernel.built.as_ref().map(KernelParts::of),
             kernel_sha256: kernel.sha256.clone(),
             hz: kernel.config.hz().unwrap_or(0),
             missing_options: missing_options(&kernel.config),

@@ -15,6 +15,7 @@ pub(super) fn scores(verdicts: &[Verdict], linked: bool) -> Markup {
                     li {
                         (marks(verdict))
                         @if linked { a href={ "#" (id(number)) } { (verdict.claim) } } @else { (verdict.claim) }
+                        @if !verdict.agreement.is_empty() { " (" (verdict.agreement) ")" }
                     }
                 }
             }
@@ -50,7 +51,7 @@ fn marks(verdict: &Verdict) -> Markup {
         span.marks {
             @for (variant, ruling) in &all {
                 span class={ "ruling " (class(*ruling)) } {
-                    (ruling.sign()) " " (ruling.words())
+                    (ruling.sign()) " " (verdict.word(*ruling))
                     @if !variant.is_empty() { span.variant { " " (variant) } }
                 }
             }

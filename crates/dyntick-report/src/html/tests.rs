@@ -14,6 +14,8 @@ fn hostile_texts_stay_texts() {
     let evil = "<script>alert(1)</script>\"&";
     let mut document = Document { title: evil.into(), question: evil.into(), ..Document::default() };
     let verdict = Verdict {
+        published: true,
+        agreement: String::new(),
         claim: evil.into(),
         rulings: vec![(evil.into(), Ruling::Reproduced), ("b".into(), Ruling::NotRun)],
         rests_on: evil.into(),
@@ -88,6 +90,8 @@ fn base64(bytes: &[u8]) -> String {
 #[test]
 fn claim_is_marked_and_linked() {
     let verdict = |ruling| Verdict {
+        published: true,
+        agreement: String::new(),
         claim: "It ticks.".into(),
         rulings: vec![(String::new(), ruling)],
         rests_on: String::new(),

@@ -44,6 +44,12 @@ pub(crate) fn fits(table: &Table, width: usize, narrowest: usize) -> bool {
     Grid::of(table).widths(width, narrowest).is_some()
 }
 
+/// Returns true if the columns of a table are printed next to each other in `width`, all of them and with texts that
+/// are easily read; otherwise each row becomes a list.
+pub fn is_beside(table: &Table, width: usize) -> bool {
+    fits(table, width, COMFORTABLE)
+}
+
 /// The texts of a table, ready to print.
 struct Grid<'a> {
     table: &'a Table,

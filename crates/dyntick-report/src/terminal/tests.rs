@@ -29,6 +29,8 @@ fn table_too_wide_for_the_terminal_is_printed_row_by_row() {
 #[test]
 fn verdict_shows_both_kernels() {
     let verdict = Verdict {
+        published: true,
+        agreement: String::new(),
         claim: "An RCU callback on the CPU ends adaptive mode.".into(),
         rulings: vec![("6.1".into(), Ruling::Reproduced), ("6.12".into(), Ruling::NotReproduced)],
         rests_on: "emulated: server: every exit takes the table's latency".into(),
@@ -175,6 +177,8 @@ proptest! {
             functions: texts[5..7].to_vec(), fixes: vec![(Fix::Advice(text(7)), text(8))], source: text(9), class: String::new(),
         };
         let verdict = Verdict {
+            published: true,
+            agreement: String::new(),
             claim: text(0), rulings: vec![(text(1), Ruling::Reproduced)], rests_on: text(5), evidence: vec![text(2)], comment: text(3),
         };
         let mut timeline = timeline();

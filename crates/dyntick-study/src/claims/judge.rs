@@ -4,7 +4,7 @@
 use super::number;
 use super::perturbed::Perturbed;
 use super::read::references;
-use super::{Against, Check, Claim, Condition, Figures, How, Ruling, Verdict};
+use super::{Against, Agreement, Check, Claim, Condition, Figures, How, Ruling, Verdict};
 use crate::machine::exits;
 use crate::{Case, Study};
 use dyntick_stats::Summary;
@@ -15,7 +15,8 @@ pub fn judge(study: &Study, figures: &dyn Figures) -> Vec<Verdict> {
 }
 
 fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
-    let mut court = Court { study, claim, figures, rulings: variants(study, claim), evidence: Vec::new() };
+    let rulings = variants(study, claim);
+    let mut court = Court { study, claim, figures, rulings, evidence: Vec::new(), agreement: None };
     if let Some(reason) = &claim.cannot_tell {
         court.rulings = vec![(String::new(), Ruling::CannotTell)];
         court.evidence.push(reason.clone());
@@ -27,7 +28,8 @@ fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
         court.hear(check, false);
     }
     let rests_on = rests_on(study, claim, &court.rulings);
-    Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence, rests_on }
+    let agreement = court.agreement;
+    Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence, agreement, rests_on }
 }
 
 /// The sources of exit times of the machines of the judged cases, if anything was judged.
@@ -65,6 +67,7 @@ struct Court<'a> {
     figures: &'a dyn Figures,
     rulings: Vec<(String, Ruling)>,
     evidence: Vec<String>,
+    agreement: Option<Agreement>,
 }
 
 impl Court<'_> {
@@ -77,9 +80,11 @@ impl Court<'_> {
             self.rule(judged, Ruling::CannotTell, &labels);
         }
         for case in cases {
-            let (ruling, line) = weigh(self.study, check, case, self.figures);
-            self.note(line);
-            self.rule(judged, ruling, &case.labels().collect::<Vec<_>>());
+            let weighed = weigh(self.study, check, case, self.figures);
+            self.note(weighed.line);
+            self.rule(judged, weighed.ruling, &case.labels().collect::<Vec<_>>());
+            let both = self.agreement.into_iter().chain(weighed.agreement.filter(|_| judged));
+            self.agreement = both.reduce(Agreement::weaker);
         }
     }
 
@@ -105,11 +110,23 @@ impl Court<'_> {
     }
 }
 
-fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (Ruling, String) {
+/// The answer to one check in one case.
+struct Weighed {
+    ruling: Ruling,
+    /// The evidence.
+    line: String,
+    /// The agreement of its runs, if there are perturbed ones.
+    agreement: Option<Agreement>,
+}
+
+fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Weighed {
     let what = described(check);
+    let weighed = |ruling, line, agreement| Weighed { ruling, line, agreement };
     let values = match values(study, check, case, figures) {
         Ok(values) => values,
-        Err(why) => return (Ruling::CannotTell, format!("{}: {what} is not known: {why}", case.id)),
+        Err(why) => {
+            return weighed(Ruling::CannotTell, format!("{}: {what} is not known: {why}", case.id), None);
+        }
     };
     let mean = mean(&values);
     let shown = match Summary::of(&values) {
@@ -126,7 +143,7 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
     let perturbed = Perturbed::of(study, check, case, figures);
     let shown = shown + &perturbed.spread();
     let Some(condition) = &check.is else {
-        return (Ruling::Reproduced, format!("{}: {what} = {shown}", case.id));
+        return weighed(Ruling::Reproduced, format!("{}: {what} = {shown}", case.id), None);
     };
     // What falls from nothing has not fallen: no condition holds for what is not defined.
     let holds = mean.is_finite() && condition.holds(mean);
@@ -135,7 +152,8 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> (R
         (None, true) => (Ruling::Reproduced, "yes".to_owned()),
         (None, false) => (Ruling::NotReproduced, "no".to_owned()),
     };
-    (ruling, format!("{}: {what} = {shown}, wanted {condition}: {answer}", case.id))
+    let line = format!("{}: {what} = {shown}, wanted {condition}: {answer}", case.id);
+    weighed(ruling, line, perturbed.agreement(*condition, holds))
 }
 
 /// The number, with all its digits where a rounded one would seem to be on the other side of the bound.
@@ -231,7 +249,7 @@ mod tests {
             verdict.evidence,
             [
                 "a/debian:6.1: ticks_per_s = 250, wanted <= 2: no",
-                "a/debian:6.12: ticks_per_s = 1.5 (mean of 2, from 1 to 2, standard deviation 0.707107), wanted <= 2: yes"
+                "a/debian:6.12: ticks_per_s = 1.5 (mean of 2, from 1 to 2, standard deviation 0.707), wanted <= 2: yes"
             ]
         );
     }

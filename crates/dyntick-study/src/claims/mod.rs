@@ -159,9 +159,36 @@ pub struct Verdict {
     pub rulings: Vec<(String, Ruling)>,
     /// The figures, one line each; for a claim that cannot be judged, the reason.
     pub evidence: Vec<String>,
+    /// The agreement of the runs, if a judged case has perturbed ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
     /// The assumptions of the rulings: the source of the exit times of each emulated machine; empty if no judged case
     /// has one.
     pub rests_on: Vec<String>,
+}
+
+/// The number of runs that give the same answer: the case's own and the perturbed ones. Of several checks and variants,
+/// those on which the fewest agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Agreement {
+    /// The runs with the answer of the case's own run, itself included.
+    pub agree: usize,
+    /// All runs.
+    pub runs: usize,
+}
+
+impl Agreement {
+    /// The one of both in which the larger part disagrees.
+    fn weaker(self, other: Self) -> Self {
+        let dissent = |one: &Self| (one.runs - one.agree) * (self.runs * other.runs) / one.runs.max(1);
+        if dissent(&other) > dissent(&self) { other } else { self }
+    }
+}
+
+impl std::fmt::Display for Agreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} runs", self.agree, self.runs)
+    }
 }
 
 impl Verdict {
@@ -171,8 +198,8 @@ impl Verdict {
     }
 }
 
-/// The significant digits of a figure in a claim's evidence, and in the tables next to it.
-pub const DIGITS: i32 = 6;
+/// The significant digits of a figure in a report: in a claim's evidence, and in the tables next to it. JSON has all.
+pub const DIGITS: i32 = 3;
 
 /// A number with [`DIGITS`] significant digits.
 pub fn number(value: f64) -> String {
@@ -208,7 +235,7 @@ mod tests {
         );
         assert_eq!(
             [-0.0, 250.0, 0.99271, 1.00004, 1234.567, 12.3, 0.000_001, 2e9].map(number),
-            ["0", "250", "0.99271", "1.00004", "1234.57", "12.3", "0.000001", "2000000000"]
+            ["0", "250", "0.993", "1", "1235", "12.3", "0.000001", "2000000000"]
         );
     }
 }

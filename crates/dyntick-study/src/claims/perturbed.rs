@@ -3,7 +3,7 @@
 
 use super::number;
 use super::read::references;
-use super::{Check, Condition, Figures};
+use super::{Agreement, Check, Condition, Figures};
 use crate::{Case, Study};
 use dyntick_stats::Summary;
 use std::collections::BTreeSet;
@@ -50,6 +50,13 @@ impl Perturbed {
                 format!(" ({count} perturbed {runs}: from {min} to {max}, median {median})")
             }
         }
+    }
+
+    /// The number of runs with the same answer as the case's own; none if no run is perturbed.
+    pub fn agreement(&self, condition: Condition, holds: bool) -> Option<Agreement> {
+        let says = |value: f64| value.is_finite() && condition.holds(value);
+        let agree = 1 + self.0.iter().flatten().filter(|value| says(**value) == holds).count();
+        (!self.0.is_empty()).then(|| Agreement { agree, runs: 1 + self.0.len() })
     }
 
     /// The reason for which the condition is inconclusive, if any: it holds in some runs, and not in others.

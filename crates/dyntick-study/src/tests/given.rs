@@ -22,12 +22,14 @@ fn ids(study: &Study) -> Vec<&str> {
 
 #[test]
 fn a_kernel_takes_the_place_of_the_matrix() {
-    let (study, left_out) = read(Size::Scaled, |given| given.kernel("./bzImage", "/src/bzImage")).unwrap();
+    let (study, left_out) =
+        read(Size::Scaled, |given| given.kernel("./bzImage", "/src/bzImage", None)).unwrap();
     assert_eq!(ids(&study), ["a/bzImage", "b/bzImage"]);
     assert!(study.cases.iter().all(|case| case.kernel == "/src/bzImage"));
     let claims: Vec<&str> = study.claims.iter().map(|claim| claim.text.as_str()).collect();
     assert_eq!((claims, left_out), (vec!["of any"], 1), "6.1 was not run");
-    let (same, left_out) = read(Size::Scaled, |given| given.kernel("debian:6.1", "debian:6.1")).unwrap();
+    let (same, left_out) =
+        read(Size::Scaled, |given| given.kernel("debian:6.1", "debian:6.1", None)).unwrap();
     let plain = parse::study(Path::new("s.toml"), STUDY, Size::Scaled).unwrap();
     assert_eq!(
         (same.cases[0].clone(), left_out),
@@ -72,7 +74,7 @@ fn problem_is_reported_with_its_flag() {
         message("repeat=5"),
         "--set repeat=5: repeat: virtual time repeats to the bit; repeat on clock = \"wall\""
     );
-    let message = read(Size::Scaled, |given| given.kernel("6.12", "6.12")).unwrap_err();
+    let message = read(Size::Scaled, |given| given.kernel("6.12", "6.12", None)).unwrap_err();
     assert!(
         message.starts_with("--kernel 6.12: kernel: '6.12' is not a kernel: write debian:6.1,"),
         "{message}"
@@ -94,7 +96,7 @@ fn a_misspelt_parameter_is_refused_but_for_a_patched_kernel() {
     assert!(error.contains(expected), "{error}");
     let patched = read(Size::Scaled, |given| {
         misspelt(given);
-        given.kernel("./bzImage", "/src/bzImage");
+        given.kernel("./bzImage", "/src/bzImage", None);
     });
     assert_eq!(patched.unwrap().0.cases[0].append.to_string(), "quiet nohz_ful=1");
     let shell = read(Size::Scaled, |given| {

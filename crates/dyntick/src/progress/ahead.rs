@@ -19,6 +19,8 @@ pub struct Ahead {
     pace: Pace,
     /// The number of the last run that was shown.
     number: usize,
+    /// The last report that was due: the tenth of the runs, and its time.
+    reported: Option<(usize, Instant)>,
 }
 
 impl Ahead {
@@ -31,7 +33,28 @@ impl Ahead {
             running: Vec::new(),
             pace: Pace::default(),
             number: 0,
+            reported: None,
         }
+    }
+
+    /// Returns true if a line for each run is not too many.
+    pub fn has_few(&self) -> bool {
+        self.all <= FEW
+    }
+
+    /// Returns true if the end of a run is to be reported: of few runs each, else each tenth of them, and at least one
+    /// a minute.
+    pub fn is_report_due(&mut self, now: Instant) -> bool {
+        let tenth = 10 * self.done / self.all.max(1);
+        let is_due = match self.reported {
+            _ if self.has_few() => true,
+            None => true,
+            Some((last, time)) => tenth > last || now.saturating_duration_since(time) >= MINUTE,
+        };
+        if is_due {
+            self.reported = Some((tenth, now));
+        }
+        is_due
     }
 
     /// Takes the list of runs, in their order.
@@ -84,6 +107,12 @@ impl Ahead {
         format!(" ({} of {}{})", self.done, self.all, time.unwrap_or_default())
     }
 }
+
+/// The number of runs of which each is a tenth of all or more.
+const FEW: usize = 10;
+
+/// The longest time without a report.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Rounds a time to the precision of an estimate.
 pub fn rounded(time: Duration) -> String {
@@ -140,6 +169,24 @@ mod tests {
         ahead.after(at(40), "b", false);
         assert_eq!(ahead.left(at(41)), Some(Duration::from_secs(99)));
         assert_eq!(ahead.left(at(999)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn many_runs_are_reported_in_tenths_and_each_minute() {
+        let reports = |runs: usize, seconds: u64| {
+            let start = Instant::now();
+            let mut ahead = Ahead::new();
+            ahead.expect((0..runs).map(|_| run("a", 5, false)).collect(), 1);
+            let end = |number: u64| {
+                let now = start + Duration::from_secs(number * seconds);
+                ahead.begin(now, "a");
+                ahead.after(now, "a", false);
+                ahead.is_report_due(now)
+            };
+            (1..=runs as u64).map(end).filter(|due| *due).count()
+        };
+        assert_eq!([reports(10, 1), reports(96, 1)], [10, 11], "the first, and each tenth");
+        assert!((48..=60).contains(&reports(96, 30)), "every second one: {}", reports(96, 30));
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn fio_writes_to_a_real_file_system_and_reads_it_again() {
     let failure = run("full")["failure"].as_str().unwrap_or_else(|| panic!("{}", run("full"))).to_owned();
     assert!(output.status.code() == Some(1) && failure.contains("No space left on device"), "{failure}");
 
-    let report = dyntick(folder.path(), &["lab", "report", "study.toml", "--out", "out"]);
+    let report = dyntick(folder.path(), &["lab", "report", "study.toml", "--out", "out", "--full"]);
     let told = text(&report.stdout);
     assert!(told.contains("64 MiB, virtio-blk with ext4 on /mnt/disk"), "{told} {}", text(&report.stderr));
 }

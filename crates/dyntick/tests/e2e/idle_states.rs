@@ -118,8 +118,8 @@ fn a_choice_is_judged_within_the_latency_limit_in_force() {
         assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
         told
     };
-    let lab = |verb: &str| printed(&[verb]).split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = lab("run");
+    let lab = |verb: &[&str]| printed(verb).split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = lab(&["run", "--full"]);
     let limits = "latency limit (PM QoS): 0 µs, held by cyclictest (held, 6.12); 20 µs, of \
                   pm_qos_resume_latency_us (cpu, 6.12).";
     assert!(told.contains(limits), "{told}");
@@ -149,7 +149,7 @@ fn a_choice_is_judged_within_the_latency_limit_in_force() {
     for folder in &runs {
         std::fs::remove_file(folder.join("raw/latency-limits.before")).unwrap();
     }
-    let told = lab("report");
+    let told = lab(&["report", "--full"]);
     assert!(told.contains("latency limit (PM QoS): not recorded"), "{told}");
 
     std::fs::write(runs[0].join("raw/trace.json"), "{").unwrap();

@@ -93,6 +93,15 @@ fn a_kernel_is_built_and_its_tick_stops() {
     let (ticking, quiet) = (timers(&json, "ticking"), timers(&json, "quiet"));
     assert!(ticking > 245.0 && quiet < 5.0, "HZ=250: {ticking} ticking, {quiet} with nohz_full");
 
+    let again = text(&dyntick(folder.path(), &["lab", "build", "study.toml", "full"]).stdout);
+    assert!(again.contains("there already, nothing was built"), "{again}");
+    for format in ["terminal", "mail", "html"] {
+        let words =
+            ["lab", "report", "study.toml", "--case", "ticking", "--case", "quiet", "--format", format];
+        let told = text(&dyntick(folder.path(), &words).stdout);
+        assert!(told.contains("no-hz-full") && told.contains("linux-source-6.12"), "{told}");
+        assert!(told.contains("tick-stop-fast-path (") && told.contains("built as "), "{told}");
+    }
     let list = dyntick(folder.path(), &["lab", "kernels", "--json"]);
     assert!(text(&list.stdout).contains("tick-stop-fast-path"), "{}", text(&list.stdout));
     let same = dyntick(folder.path(), &["lab", "kernels", "diff", "study.toml:full", "study.toml:full"]);
@@ -125,7 +134,7 @@ fn the_fast_path_and_the_four_checks_never_disagree() {
 fn a_kernel_with_all_that_a_disk_needs_has_one() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
-    let run = dyntick(folder.path(), &["lab", "run", "study.toml", "--case", "disk"]);
+    let run = dyntick(folder.path(), &["lab", "run", "study.toml", "--case", "disk", "--full"]);
     assert!(run.status.success(), "{}", text(&run.stderr));
     assert!(text(&run.stdout).contains("64 MiB, virtio-blk with ext4"), "{}", text(&run.stdout));
 }

@@ -139,7 +139,7 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_all_repeat_to_the_bit() {
     let report = std::fs::read_to_string(study.path("out/report.html")).unwrap();
     assert!(report.contains("<svg") && !report.contains("http://www.w3.org/1999/xhtml"));
     assert!(
-        report.contains("3 PAUSE of its .init.text replaced by NOP"),
+        report.contains("3 PAUSE instructions of its start-up code replaced by NOP"),
         "what was changed in the kernel is said"
     );
     let mut mail = dyntick();
@@ -247,7 +247,7 @@ fn guests_that_fail_are_told_and_the_others_go_on() {
          [[case]]\nname = 'refused'\nsysctl = { 'vm.no_such_setting' = 1 }\n\
          [[case]]\nname = 'is-whole'\nmeasure = '100ms'\n",
     );
-    let output = study.run(&["--jobs", "2"]);
+    let output = study.run(&["--jobs", "2", "--full"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "a setting that there is not is wrong input: {shown}");
     assert!(shown.contains("the guest's kernel panicked: sysrq triggered crash"), "{shown}");
@@ -257,6 +257,13 @@ fn guests_that_fail_are_told_and_the_others_go_on() {
     let runs = study.runs();
     assert_eq!(runs.len(), 1, "only the whole run is kept: {runs:?}");
     assert!(runs[0].to_string_lossy().contains("is-whole"));
+    let mut short = dyntick();
+    short.args(["lab", "report", "--case", "is-whole", "--out"]).arg(study.path("out"));
+    let short = text(&short.arg(study.path("study.toml")).output().unwrap().stdout);
+    assert!(
+        short.contains("1 run of 1 case") && !short.contains("Incomplete"),
+        "what was asked for: {short}"
+    );
 }
 
 /// Two children that never end, one of which forks all the time.
@@ -454,6 +461,12 @@ fn perturbed_runs_differ_and_repeat_to_the_bit() {
     let json: serde_json::Value = serde_json::from_slice(&fewer.stdout).unwrap();
     assert_eq!(json["runs"].as_array().unwrap().len(), 2);
     assert_eq!(study.runs().len(), 3);
+    for format in ["terminal", "mail"] {
+        let mut report = dyntick();
+        report.args(["lab", "report", "--perturb", "2", "--format", format, "--out"]).arg(study.path("out"));
+        let told = text(&report.arg(study.path("study.toml")).output().unwrap().stdout);
+        assert!(told.contains("does not hold (3 of 3 runs)") && told.lines().count() <= 40, "{told}");
+    }
     let wall = study.run(&["--clock", "wall"]);
     assert_eq!(wall.status.code(), Some(2));
     assert!(text(&wall.stderr).contains("with perturb = 0"), "{}", text(&wall.stderr));
@@ -465,7 +478,15 @@ fn wrong_input_is_refused_by_name() {
     let path = study.path("study.toml");
     refused(&["lab", "run", path.to_str().unwrap()], &["study.toml:9:1", "isolcpu"]);
     refused(&["lab", "run", "no-such-file.toml"], &["no-such-file.toml"]);
-    refused(&["lab", "verify", "no-such-run"], &["no-such-run"]);
+    refused(&["lab", "verify", "./no-such-run"], &["no-such-run is not a run", "there is no such folder"]);
+    let precious = study.path("precious");
+    std::fs::create_dir(&precious).unwrap();
+    for verb in ["verify", "profile"] {
+        let output = dyntick().args(["lab", verb]).arg(&precious).output().unwrap();
+        let told = text(&output.stderr);
+        assert!(told.contains("is not a run of `dyntick lab run`: it has no run.toml"), "{told}");
+        assert!(!told.contains("remove"), "{told}");
+    }
     let whole = Study::new("[[case]]\nname = 'c'\n");
     let path = whole.path("study.toml");
     refused(&["lab", "run", path.to_str().unwrap(), "--case", "d"], &["no case 'd'", "it has c"]);

@@ -16,8 +16,10 @@ fn two_kernels_side_by_side_and_a_status_to_bisect_by() {
     std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
     let run = |kernels: &[&str]| {
         let kernels = kernels.iter().flat_map(|kernel| ["--kernel", *kernel]);
-        let words: Vec<&str> =
-            ["lab", "run", "quiet.toml", "--fail-on", "not-reproduced"].into_iter().chain(kernels).collect();
+        let words: Vec<&str> = ["lab", "run", "quiet.toml", "--full", "--fail-on", "not-reproduced"]
+            .into_iter()
+            .chain(kernels)
+            .collect();
         dyntick(folder.path(), &words)
     };
     let both = run(&["debian:6.1", "debian:6.12"]);
@@ -34,9 +36,60 @@ fn two_kernels_side_by_side_and_a_status_to_bisect_by() {
     assert_eq!(cells[..3], ["ticks", "1/s", "0"], "{mail}");
     assert!(cells[4].starts_with('+') && mail.lines().count() <= 40 && mail.contains("difference"), "{mail}");
     assert!(mail.contains("isolcpus=domain,1 nohz_full=1"), "{mail}");
+    let answer = text(
+        &dyntick(folder.path(), &words("lab report quiet.toml --kernel debian:6.1 --kernel debian:6.12"))
+            .stdout,
+    );
+    let differs = "“It has no tick” does not hold with debian:6.12, and holds with debian:6.1.";
+    assert!(answer.split_whitespace().collect::<Vec<_>>().join(" ").contains(differs), "{answer}");
+    assert!(answer.lines().count() <= 24 && answer.contains("out/quiet/report.html"), "{answer}");
     let good = run(&["debian:6.1"]);
     assert!(good.status.success(), "{}", text(&good.stderr));
     assert!(text(&good.stderr).contains("quiet/debian:6.1 (cached)"), "{}", text(&good.stderr));
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// Paths of one's own machine are no names of rows, and two images of one file name are told apart.
+#[test]
+fn kernels_by_path_have_names() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let run = |line: &str| dyntick(folder.path(), &words(line));
+    assert!(run("lab run quiet.toml --kernel debian:6.1 --set measure=200ms").status.success());
+    let cache = std::env::var_os("DYNTICK_CACHE")
+        .map(std::path::PathBuf::from)
+        .unwrap_or_else(|| std::path::Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
+    let images =
+        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
+    let files =
+        images.filter_map(|boot| std::fs::read_dir(boot).ok()).flatten().flatten().map(|file| file.path());
+    let is_image =
+        |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("vmlinuz-6.1.");
+    let image = files.filter(is_image).next().unwrap();
+    for tree in ["old", "new"] {
+        std::fs::create_dir(folder.path().join(tree)).unwrap();
+        std::fs::copy(&image, folder.path().join(tree).join("bzImage")).unwrap();
+    }
+    let named = "--kernel before=./old/bzImage --kernel after=./new/bzImage --set measure=200ms";
+    let told = text(&run(&format!("lab run quiet.toml {named}")).stdout);
+    assert!(told.contains("holds with before and with after") && told.lines().count() <= 24, "{told}");
+    assert!(told.contains("kernel before") && told.contains("a file, SHA-256 "), "{told}");
+    for format in ["terminal", "mail", "html"] {
+        let told = text(&run(&format!("lab report quiet.toml --full --format {format} {named}")).stdout);
+        assert!(told.contains("quiet: before, 6.1"), "{told}");
+        let without_command = told.replace("old/bzImage", "").replace("new/bzImage", "");
+        assert!(!without_command.contains("bzImage"), "{without_command}");
+    }
+    let apart = run("lab report quiet.toml --kernel ./old/bzImage --kernel ./new/bzImage");
+    assert!(text(&apart.stderr).contains("has no run of this study's cases"), "{}", text(&apart.stderr));
+    // Headers are what such a kernel does not have; the reason comes with all others.
+    let idle =
+        run("lab run quiet.toml --kernel ./old/bzImage --set machine=i7-10510u --set append=nohz_full=1");
+    let told = text(&idle.stderr);
+    assert!(idle.status.code() == Some(2) && told.contains("its headers are not installed here"), "{told}");
 }
 
 /// Whatever fails, an earlier report of runs that did not stays as it is.
@@ -46,7 +99,7 @@ fn a_failing_run_replaces_no_earlier_report() {
     std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
     let run = |more: &[&str]| dyntick(folder.path(), &[&["lab", "run", "quiet.toml"], more].concat());
     for (kernel, instead) in
-        [("debian:6.13", "did you mean debian:6.12?"), ("./vmlinuz-6.13", "vmlinuz-6.12")]
+        [("debian:6.13", "did you mean debian:6.12?"), ("./vmlinuz-6.13", "the nearest here are")]
     {
         std::fs::write(folder.path().join("vmlinuz-6.12"), "").unwrap();
         let output = run(&["--kernel", kernel]);

@@ -2,10 +2,10 @@
 //! `dyntick lab report`: the report of what has been run, without running anything.
 
 use super::changes::{Changes, Chosen};
-use super::outcome::{Outcome, Wanted};
+use super::outcome::{Outcome, Wanted, stored};
+use super::report;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_check::shell;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::{CaseResult, LabError, Place};
@@ -17,14 +17,24 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The arguments of `dyntick lab report`.
+/// The arguments of `dyntick lab report`: those of `lab run` that decide which runs are meant.
 #[derive(Args)]
+#[command(
+    mut_arg("cases", |arg| arg.help("Show only cases of this name or id; may be given several times")),
+    mut_arg("full_size", |arg| arg.help("Show the runs at the size of the published experiment")),
+    mut_arg("clock", |arg| arg.help("Show the runs on this clock instead of the study's")),
+    mut_arg("repeat", |arg| arg.help("Show N runs of each case (wall clock only)")),
+    mut_arg("perturb", |arg| arg.help("Show N more runs of each case with an irrelevant change (virtual clock only)")),
+    mut_arg("kernels", |arg| arg.help("Show the runs on this kernel, by the name and path that `lab run` was given; \
+                                       given twice, side by side")),
+    mut_arg("append", |arg| arg.help("Show the runs with TEXT added to the kernel command line")),
+    mut_arg("set", |arg| arg.help("Show the runs with this key of each case")),
+)]
 pub struct Arguments {
     /// Study: a name of `dyntick lab studies`, or a file
     study: PathBuf,
-    /// Report the runs at the size of the published experiment
-    #[arg(long)]
-    full_size: bool,
+    #[command(flatten)]
+    chosen: Chosen,
     /// Read runs from DIR [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -37,19 +47,22 @@ pub struct Arguments {
 /// Prints what is there. A case that was not run is named in the report.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
-    let study = arguments.changes.study(&arguments.study, &Chosen::all(arguments.full_size))?;
+    let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
     let out = Place::of(arguments.out.as_deref(), &study.name);
     let results = kept(&study, &out.runs());
     if results.iter().all(|result| result.run.is_err()) {
-        // The name of a mailed file may be a command of a shell.
-        let study = shell::file(&arguments.study).unwrap_or_else(|_| "STUDY".to_owned());
         bail!(
-            "{} has no run of this study's cases as they are now; to run them: dyntick lab run {study}{}",
+            "{} has no run of this study's cases as they are now; to run them: {}{}",
             out.folder().display(),
+            report::command(),
             reasons(&results)
         );
     }
-    Outcome::of(Judgement::of(&study, results)).print(&arguments.wanted)?;
+    let wanted = &arguments.wanted;
+    Outcome::of(Judgement::of(&study, results), wanted).print(wanted)?;
+    if let Some(stored) = stored(out.folder()) {
+        wanted.print_place(&stored)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

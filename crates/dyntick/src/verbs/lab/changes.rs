@@ -35,9 +35,9 @@ enum ClockArgument {
 /// The options that set keys of all cases.
 #[derive(clap::Args)]
 pub struct Changes {
-    /// Run each case on this kernel instead: as in a study, or the path of a bzImage; given twice, on both, which the
-    /// report sets side by side
-    #[arg(long = "kernel", value_name = "SPEC")]
+    /// Run each case on this kernel instead: as in a study, or the path of a bzImage; NAME=SPEC gives it that name;
+    /// given twice, on both, which the report sets side by side
+    #[arg(long = "kernel", value_name = "[NAME=]SPEC")]
     kernels: Vec<String>,
     /// Add TEXT to the kernel command line of each case; given twice, run each case with either
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -52,7 +52,8 @@ impl Changes {
     pub fn study(&self, name: &Path, chosen: &Chosen) -> Result<Study> {
         let mut given = Given::default();
         for typed in &self.kernels {
-            given.kernel(typed, &place(typed)?);
+            let (name, spec) = named(typed);
+            given.kernel(typed, &place(spec)?, name);
         }
         for text in &self.append {
             given.text(&format!("--append '{text}'"), "append", text);
@@ -63,20 +64,13 @@ impl Changes {
         chosen.add_to(&mut given);
         let (study, left_out) = shipped::find_changed(name, chosen.size(), &given)?;
         if left_out > 0 {
-            output::note(format_args!(
-                "claims that are not judged: {left_out}, which name a variant that --kernel or --set replaces"
-            ));
+            output::note(skipped(left_out));
         }
         Ok(study)
     }
 }
 
 impl Chosen {
-    /// All cases, at one size.
-    pub fn all(full_size: bool) -> Self {
-        Self { full_size, ..Self::default() }
-    }
-
     fn size(&self) -> Size {
         if self.full_size { Size::Full } else { Size::Scaled }
     }
@@ -104,6 +98,25 @@ impl ClockArgument {
     }
 }
 
+/// The message about claims that name a variant which is gone.
+fn skipped(claims: usize) -> String {
+    match claims {
+        1 => "1 claim is skipped: it is about a kernel or setting that --kernel or --set replaces".to_owned(),
+        claims => format!(
+            "{claims} claims are skipped: they are about kernels or settings that --kernel or --set replaces"
+        ),
+    }
+}
+
+/// The name and the kernel of `NAME=SPEC`. A file of that name is no name, and neither is a part of a path.
+fn named(typed: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', ':']);
+    match typed.split_once('=') {
+        Some((name, spec)) if is_name(name) && !Path::new(typed).exists() => (Some(name), spec),
+        _ => (None, typed),
+    }
+}
+
 /// An absolute path, since paths in a study are relative to it; a name is unchanged.
 fn place(typed: &str) -> Result<String> {
     let path = Path::new(typed);
@@ -112,4 +125,24 @@ fn place(typed: &str) -> Result<String> {
     }
     let absolute = std::path::absolute(path).with_context(|| format!("--kernel {typed}"))?;
     Ok(absolute.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_may_have_a_name() {
+        assert_eq!(named("before=debian:6.12"), (Some("before"), "debian:6.12"));
+        assert_eq!(named("after=./a=b/bzImage"), (Some("after"), "./a=b/bzImage"));
+        for typed in ["debian:6.12", "./a=b/bzImage", "=debian:6.12", "a/b=c"] {
+            assert_eq!(named(typed), (None, typed));
+        }
+    }
+
+    #[test]
+    fn skipped_claims_are_counted() {
+        assert!(skipped(1).starts_with("1 claim is skipped: it is about"));
+        assert!(skipped(2).starts_with("2 claims are skipped: they are about"));
+    }
 }

@@ -2,8 +2,8 @@
 //! The outcome of a study: its report in each format in which it can be printed, and the files of the report.
 
 use super::report;
-use crate::output::Target;
-use anyhow::{Context, Result, bail};
+use crate::output::{self, Target};
+use anyhow::{Context, Result};
 use dyntick_contract::lab::Judged;
 use dyntick_lab::judgement::Judgement;
 use dyntick_report::{Block, Document, Ruling};
@@ -32,8 +32,11 @@ pub struct Wanted {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Print claims, one table and how to repeat it only, for the terminal or a mail
+    /// Print the complete report, and not only the answer, the claims and one table
     #[arg(long)]
+    full: bool,
+    /// The default
+    #[arg(long, hide = true, conflicts_with = "full")]
     brief: bool,
     #[command(flatten)]
     target: Target,
@@ -45,22 +48,35 @@ impl Wanted {
         if self.json { Format::Json } else { self.format }
     }
 
-    /// Returns true if it is printed for a terminal, and not into a file.
-    pub fn is_for_a_terminal(&self) -> bool {
-        self.format() == Format::Terminal && !self.target.is_named()
+    /// Prints the path of a stored report, if the report is printed for a terminal and not into a file.
+    pub fn print_place(&self, stored: &Stored) -> Result<()> {
+        if self.format() != Format::Terminal || self.target.is_named() {
+            return Ok(());
+        }
+        let rest = if self.full { "" } else { "; --full prints all of it here" };
+        output::line(format_args!("\nReport: {stored}{rest}"))
     }
 
-    /// Refuses what cannot be printed, and a file that cannot be written, before anything is run.
+    /// Refuses a file that cannot be written, before anything is run.
     pub fn ensure_possible(&self) -> Result<()> {
-        self.target.ensure_writable()?;
-        match self.format() {
-            Format::Html | Format::Json if self.brief => {
-                bail!("--brief is for the formats terminal and mail: use --format mail --brief")
-            }
-            _ => Ok(()),
-        }
+        self.target.ensure_writable()
+    }
+
+    /// The number of lines of a document as it is printed.
+    fn height(&self, document: &Document) -> usize {
+        let text = match self.format() {
+            Format::Mail => dyntick_report::mail(document),
+            _ => self.target.sheet().text(document),
+        };
+        text.lines().count()
     }
 }
+
+/// A mail of this many lines is read.
+const OF_A_MAIL: usize = 40;
+
+/// The smallest terminal has 24 lines. Two of them are for the path of the complete report.
+const OF_A_TERMINAL: usize = 24 - 2;
 
 /// A study's runs, judged, with their reports.
 pub struct Outcome<'a> {
@@ -68,14 +84,18 @@ pub struct Outcome<'a> {
     pub judgement: Judgement<'a>,
     /// The report.
     document: Document,
-    /// The short report, for a mail.
+    /// The short report.
     brief: Document,
 }
 
 impl<'a> Outcome<'a> {
-    /// Puts the report together.
-    pub fn of(judgement: Judgement<'a>) -> Self {
-        let (document, brief) = report::documents(&judgement);
+    /// Puts the report together, as it is wanted.
+    pub fn of(judgement: Judgement<'a>, wanted: &Wanted) -> Self {
+        let is_mail = wanted.format() == Format::Mail;
+        let lines = if is_mail { OF_A_MAIL } else { OF_A_TERMINAL };
+        let width = if is_mail { dyntick_report::MAIL_COLUMNS } else { wanted.target.sheet().width };
+        let page = report::Page { lines, width, height: &|document| wanted.height(document), is_mail };
+        let (document, brief) = report::documents(&judgement, &page);
         Self { judgement, document, brief }
     }
 
@@ -91,7 +111,7 @@ impl<'a> Outcome<'a> {
 
     /// Prints it.
     pub fn print(&self, wanted: &Wanted) -> Result<()> {
-        let document = if wanted.brief { &self.brief } else { &self.document };
+        let document = if wanted.full { &self.document } else { &self.brief };
         let target = &wanted.target;
         match wanted.format() {
             Format::Terminal => target.page(document),
@@ -123,6 +143,18 @@ impl fmt::Display for Stored {
             Some(earlier) => write!(f, " (of an earlier, complete run: {})", earlier.display()),
             None => Ok(()),
         }
+    }
+}
+
+/// The report that an earlier run has stored, if any.
+pub fn stored(out: &Path) -> Option<Stored> {
+    let [report, incomplete] =
+        [WHOLE, INCOMPLETE].map(|name| out.join(name)).map(|path| path.is_file().then_some(path));
+    match (report, incomplete) {
+        // It is newer than the complete one, which would have removed it.
+        (earlier, Some(path)) => Some(Stored { path, earlier }),
+        (Some(path), None) => Some(Stored { path, earlier: None }),
+        (None, None) => None,
     }
 }
 

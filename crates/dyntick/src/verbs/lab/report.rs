@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The report of a study: the result first, then the figures that it rests on, then the method.
 
+mod answer;
 mod beside;
 mod brief;
 mod calls;
@@ -9,9 +10,12 @@ mod claims;
 mod compare;
 mod disks;
 mod effects;
+mod figures;
 mod idle;
 mod idling;
+mod kernels;
 mod latency;
+mod material;
 mod measures;
 mod method;
 mod missing;
@@ -20,12 +24,15 @@ mod qperf;
 mod repeat;
 mod settings;
 mod setups;
+mod sides;
 mod titles;
 mod variants;
 mod when;
 mod why;
 
+pub use brief::Page;
 pub use claims::Ran;
+pub use repeat::command;
 
 use crate::few::few;
 use dyntick_explain::Summary;
@@ -34,6 +41,7 @@ use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::store::Run;
 use dyntick_report::{Block, Document, Failure, Verdict};
+use material::Material;
 use titles::{Titled, Titles};
 
 /// A window shorter than this is not what its study is about, but its script is, ns.
@@ -45,13 +53,13 @@ const MOST_LANES: usize = 16;
 /// The number of cases without a run that are named.
 const MOST_NOT_RUN: usize = 32;
 
-/// The complete report of a study, and a short one for a mail.
-pub fn documents(judgement: &Judgement<'_>) -> (Document, Document) {
+/// The complete report of a study, and a short one for a page.
+pub fn documents(judgement: &Judgement<'_>, page: &Page<'_>) -> (Document, Document) {
     let (study, results) = (judgement.study, &judgement.results[..]);
     let titles = Titles::of(study);
     let all: Vec<&Run> = results.iter().filter_map(|result| result.run.as_ref().ok()).collect();
     let own = |run: &&&Run| run.plan.perturbation.is_none();
-    let runs: Vec<Titled<'_>> = all.iter().filter(own).map(|run| titles.give(run)).collect();
+    let runs: Vec<Titled<'_>> = titles.give(all.iter().filter(own).copied());
     let windows: Vec<Titled<'_>> =
         runs.iter().filter(|run| window_ns(run) >= LEAST_WINDOW_NS).cloned().collect();
     let ran = Ran::of(study, results);
@@ -62,10 +70,22 @@ pub fn documents(judgement: &Judgement<'_>) -> (Document, Document) {
     if !verdicts.is_empty() {
         blocks.push(Block::Scores(verdicts.clone()));
     }
-    let not_run = not_run(&ran.not_run());
+    let not_run_cases = ran.not_run();
+    let material = Material {
+        study,
+        titles: &titles,
+        results,
+        verdicts: &verdicts,
+        runs: &runs,
+        perturbed: all.len() - runs.len(),
+        effects: &judgement.effects,
+        comparisons: &judgement.comparisons,
+        not_run: &not_run_cases,
+        of_others: of_others(&all),
+    };
     let (picture, timeline) = pictures(&runs, &windows);
     blocks.extend(picture);
-    blocks.extend(not_run);
+    blocks.extend(not_run(&not_run_cases));
     blocks.extend(variants::blocks(study, &titles, results));
     blocks.extend(figures(judgement, &runs, &windows));
     blocks.extend(timeline);
@@ -74,7 +94,8 @@ pub fn documents(judgement: &Judgement<'_>) -> (Document, Document) {
         blocks.extend(why::findings(&windows));
     }
     if !verdicts.is_empty() {
-        blocks.push(Block::Heading("The published claims".into()));
+        let heading = if study.published.is_some() { "The published claims" } else { "The claims" };
+        blocks.push(Block::Heading(heading.into()));
         blocks.push(Block::Verdicts(verdicts.clone()));
     }
     let failures: Vec<Failure> = results.iter().filter_map(|result| failure(&titles, result)).collect();
@@ -91,30 +112,30 @@ pub fn documents(judgement: &Judgement<'_>) -> (Document, Document) {
         let perturbed = method::perturbed(all.iter().filter(|run| !own(run)).copied());
         let private = study.kernels.iter().filter_map(|(name, recipe)| Some((name, private_note(recipe)?)));
         let private = private.map(|(name, told)| (format!("kernel {name}"), told));
-        let pairs = method::provenance(&runs).into_iter().chain(perturbed).chain(private);
+        let pairs = method::provenance(&titles, &runs).into_iter().chain(perturbed).chain(private);
         blocks.push(Block::Pairs(pairs.collect()));
     }
-    let (of_ticks, of_others) = (overview::sentence(&windows), of_others(&all));
-    let lead: Vec<String> = [&of_ticks, &of_others].into_iter().flatten().cloned().collect();
     let document = Document {
         title: study.title.clone(),
         question: study.question.clone(),
-        lead,
+        lead: lead(&material),
         blocks,
         origin: Some(repeat::origin()),
     };
-    let material = brief::Material {
-        study,
-        titles: &titles,
-        results,
-        verdicts: &verdicts,
-        runs: &runs,
-        not_run: &ran.not_run(),
-        of_ticks,
-        of_others,
-    };
-    let brief = brief::document(&document, &material);
+    let brief = brief::document(&document, &material, page);
     (document, brief)
+}
+
+/// The answer, and the runs that it follows from.
+fn lead(material: &Material<'_>) -> Vec<String> {
+    let runs: Vec<&Run> = material.runs.iter().map(Titled::run).collect();
+    let mut lead =
+        vec![format!("Answer: {}", answer::answer(material, &measures::measures(material.study, &runs)))];
+    if !runs.is_empty() {
+        lead.push(format!("From {}", answer::from(material)));
+    }
+    lead.extend(material.of_others.clone());
+    lead
 }
 
 /// The picture for the first screen, and the blocks of a timeline that has its place further down.
@@ -159,17 +180,16 @@ fn figures(judgement: &Judgement<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>
     blocks
 }
 
-/// The cases without a run, and the command that runs them.
+/// The cases without a run. The command at the end of the report runs them.
 fn not_run(ids: &[&str]) -> Vec<Block> {
     if ids.is_empty() {
         return Vec::new();
     }
     let names = few(ids.iter().map(|id| (*id).to_owned()), MOST_NOT_RUN).join(", ");
     let count = dyntick_report::numbers::counted(ids.len() as u64, "case");
-    vec![
-        Block::Paragraph(format!("{count} not run, or changed in the study since then: {names}.")),
-        Block::Command("To run what is missing".into(), repeat::command()),
-    ]
+    vec![Block::Paragraph(format!(
+        "{count} not run, or changed in the study since then: {names}. The command at the end runs what is missing."
+    ))]
 }
 
 /// Says so where figures and rulings rest on runs that came from elsewhere.

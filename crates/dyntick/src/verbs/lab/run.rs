@@ -74,14 +74,11 @@ impl Arguments {
     fn report(&self, judgement: Judgement<'_>, out: &Place) -> Result<ExitCode> {
         let is_whole =
             self.chosen.cases.is_empty() && judgement.results.iter().all(|result| result.run.is_ok());
-        let outcome = Outcome::of(judgement);
+        let outcome = Outcome::of(judgement, &self.wanted);
         let kept = outcome.keep(out.folder(), is_whole);
         outcome.print(&self.wanted)?;
         say_refused(&self.study, &outcome.judgement);
-        let kept = kept?;
-        if self.wanted.is_for_a_terminal() {
-            output::line(format_args!("\nReport: {kept}"))?;
-        }
+        self.wanted.print_place(&kept?)?;
         Ok(ExitCode::from(self.statuses.of(&outcome.judgement.results, &outcome.open())))
     }
 }

@@ -141,7 +141,7 @@ fn case(arguments: &Arguments) -> Result<Case> {
     given.allow_any_parameter();
     // The kernel of a study has its own recipe, and no name that is valid elsewhere.
     if own.is_none() {
-        given.kernel(&arguments.kernel, &arguments.kernel);
+        given.kernel(&arguments.kernel, &arguments.kernel, None);
     }
     let texts = [
         ("memory", Some(&arguments.memory)),

@@ -209,6 +209,7 @@ mod tests {
             claim: study.claims[claim].clone(),
             rulings: vec![(String::new(), claims::Ruling::CannotTell)],
             evidence: Vec::new(),
+            agreement: None,
             rests_on: Vec::new(),
         };
         let verdicts = [verdict(0), verdict(1)];

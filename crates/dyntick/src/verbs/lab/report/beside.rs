@@ -5,7 +5,7 @@ use super::titles::Titled;
 use dyntick_lab::lookup::figure_of;
 use dyntick_lab::store::Run;
 use dyntick_report::{Cell, Column, Table};
-use dyntick_study::claims::number;
+use dyntick_study::claims::{DIGITS, number};
 use dyntick_study::{Published, PublishedFigure, Study};
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ fn text_of_ours(figure: &PublishedFigure, variant: &str, runs: &[Titled<'_>]) ->
 }
 
 fn ratio(ratio: Option<f64>) -> Cell {
-    Cell::known(ratio.filter(|ratio| ratio.is_finite()).map(|ratio| Cell::Fixed(ratio, 3)))
+    Cell::known(ratio.filter(|ratio| ratio.is_finite()).map(|ratio| Cell::Rounded(ratio, DIGITS)))
 }
 
 /// cyclictest's figures as they are published: from the least to the most of all threads.

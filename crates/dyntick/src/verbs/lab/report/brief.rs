@@ -1,114 +1,130 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The short report for a mail: the claims, one table of what the study is about, what ran and what is missing.
+//! The short form of a report: the answer, the claims, one table, and what is missing.
 
+use super::answer;
+use super::material::Material;
 use super::measures::{Measure, measures};
-use super::titles::{Titled, Titles};
-use super::{method, missing, overview, repeat, setups, variants};
-use dyntick_lab::lab::CaseResult;
-use dyntick_lab::store::Run;
-use dyntick_report::{Block, Cell, Column, Document, Ruling, Table, Verdict, score};
-use dyntick_study::{Case, Study};
+use super::titles::Titled;
+use super::{effects, kernels, method, missing, overview, setups, sides};
+use dyntick_model::text::shortened;
+use dyntick_report::{Block, Cell, Column, Document, Ruling, Table, Verdict, numbers};
 
-/// A mail of this many lines is read.
-const LINES: usize = 40;
+/// The longest question that is repeated, characters.
+const LONGEST_QUESTION: usize = 300;
 
-/// The parts of the short report.
-pub struct Material<'a> {
-    /// The study.
-    pub study: &'a Study,
-    /// The names of its cases.
-    pub titles: &'a Titles,
-    /// All results, including those of cases without a run.
-    pub results: &'a [CaseResult],
-    /// The verdicts on the claims.
-    pub verdicts: &'a [Verdict],
-    /// The runs that are no perturbed ones.
-    pub runs: &'a [Titled<'a>],
-    /// The ids of the cases that were not run.
-    pub not_run: &'a [&'a str],
-    /// The number of ticks, in a sentence.
-    pub of_ticks: Option<String>,
-    /// That runs are from elsewhere.
-    pub of_others: Option<String>,
+/// The number of kernels that are described: two are what a mail is often about.
+const MOST_KERNELS: usize = 4;
+
+/// The page that a short report is for.
+pub struct Page<'a> {
+    /// The largest number of lines.
+    pub lines: usize,
+    /// The number of columns.
+    pub width: usize,
+    /// Returns the number of lines of a document.
+    pub height: &'a dyn Fn(&Document) -> usize,
+    /// True if it is read where the study is not at hand, so that settings and the method are part of it.
+    pub is_mail: bool,
 }
 
 /// The number of lines for each part.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Room {
-    /// Cases in the table.
-    cases: usize,
-    /// Different values of a setting.
+    /// Rows of the table.
+    rows: usize,
+    /// Different values of a setting; without any the settings are left out.
     values: usize,
     /// Claims.
     claims: usize,
 }
 
-/// The short form of a report: as many cases, settings and claims as fit on a page of a mail.
-pub fn document(long: &Document, material: &Material<'_>) -> Document {
+/// The short form of a report: as many cases, settings and claims as fit on its page.
+pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Document {
     let measures = measures(material.study, &material.runs.iter().map(Titled::run).collect::<Vec<_>>());
-    let is_about_ticks = measures.iter().any(Measure::is_of_ticks);
-    let of_ticks = material.of_ticks.iter().filter(|_| is_about_ticks);
-    let lead: Vec<String> = of_ticks.chain(&material.of_others).cloned().collect();
+    let lead: Vec<String> = material.of_others.iter().cloned().collect();
     let with = |room: Room| {
-        let blocks = blocks(material, &measures, room);
-        Document { question: String::new(), lead: lead.clone(), blocks, ..long.clone() }
+        let blocks = blocks(material, &measures, room, page);
+        let origin = long.origin.clone().filter(|_| page.is_mail);
+        Document { question: String::new(), lead: lead.clone(), blocks, origin, ..long.clone() }
     };
-    let fits = |document: &Document| dyntick_report::mail(document).lines().count() <= LINES;
+    let fits = |document: &Document| (page.height)(document) <= page.lines;
     let mut all = rooms().map(with);
     all.find(fits).unwrap_or_else(|| with(SMALLEST))
 }
 
-const SMALLEST: Room = Room { cases: 2, values: 1, claims: 2 };
+const SMALLEST: Room = Room { rows: 2, values: 0, claims: 2 };
 
-/// The sizes from the largest to the smallest: first cases are left out, then their settings, then claims, and at last
-/// more cases.
+/// The sizes from the largest to the smallest: first rows are left out, then settings, then claims, and at last more
+/// rows.
 fn rooms() -> impl Iterator<Item = Room> {
-    let room = |cases, values, claims| Room { cases, values, claims };
-    let cases = (5..=12).rev().map(move |cases| room(cases, 4, usize::MAX));
-    let values = (1..=3).rev().map(move |values| room(5, values, usize::MAX));
-    let claims = (3..=10).rev().map(move |claims| room(4, 1, claims));
-    cases.chain(values).chain(claims).chain([room(3, 1, 3), SMALLEST])
+    let room = |rows, values, claims| Room { rows, values, claims };
+    let rows = (6..=16).rev().map(move |rows| room(rows, 4, usize::MAX));
+    let values = (0..=3).rev().map(move |values| room(6, values, usize::MAX));
+    let claims = (3..=10).rev().map(move |claims| room(5, 0, claims));
+    rows.chain(values).chain(claims).chain([room(3, 0, 3), SMALLEST])
 }
 
-fn blocks(material: &Material<'_>, measures: &[Measure], room: Room) -> Vec<Block> {
-    let mut blocks = claims(material.verdicts, room.claims);
-    blocks.extend(missing::line(material.titles, material.results, material.not_run).map(Block::Paragraph));
-    let side_by_side = side_by_side(material, measures, room.cases);
-    blocks.extend(side_by_side.or_else(|| cases(material.runs, measures, room.cases)).map(Block::Table));
+fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page<'_>) -> Vec<Block> {
+    let mut pairs = vec![
+        ("asked".to_owned(), shortened(&material.study.question, LONGEST_QUESTION)),
+        ("answer".to_owned(), answer::answer(material, measures)),
+    ];
     if !material.runs.is_empty() {
-        let setups = setups::pairs(material.runs, room.values);
-        blocks.push(Block::Pairs(setups.into_iter().chain(method::fallbacks(material.runs)).collect()));
-        blocks.push(Block::Paragraph(method::sentence(material.runs)));
+        pairs.push(("from".to_owned(), answer::from(material)));
     }
-    if !material.not_run.is_empty() {
-        blocks.push(Block::Command("To run what is missing".into(), repeat::command()));
+    if !page.is_mail {
+        pairs.extend(kernels::own_pairs(material.titles, material.runs).into_iter().take(MOST_KERNELS));
+        pairs.extend(method::fallbacks(material.runs));
+    }
+    let mut blocks = vec![Block::Pairs(pairs)];
+    blocks.extend(claims(material, room.claims));
+    let table = effects::table(material.effects, page.width)
+        .or_else(|| sides::table(material, measures, room.rows))
+        .or_else(|| cases(material.runs, measures, room.rows, page));
+    blocks.extend(table.map(Block::Table));
+    blocks.extend(missing::line(material.titles, material.results, material.not_run).map(Block::Paragraph));
+    if page.is_mail && !material.runs.is_empty() {
+        let kernels = kernels::pairs(material.titles, material.runs).into_iter().take(MOST_KERNELS);
+        let setups =
+            setups::pairs(material.runs, room.values).into_iter().chain(method::fallbacks(material.runs));
+        blocks.push(Block::Pairs(kernels.chain(setups).chain([method::executor(material.runs)]).collect()));
     }
     blocks
 }
 
-/// All claims, or those that came out otherwise first.
-fn claims(verdicts: &[Verdict], most: usize) -> Vec<Block> {
-    if verdicts.is_empty() {
-        return Vec::new();
+/// The claims that were judged: those whose verdict differs between the two sides first, then those that came out
+/// otherwise. A single one is part of the answer.
+fn claims(material: &Material<'_>, most: usize) -> Option<Block> {
+    let sides = material.study.compared.as_ref();
+    let is_shown = |verdict: &&Verdict| verdict.only_ruling() != Some(Ruling::NotRun);
+    let mut ordered: Vec<&Verdict> = material.verdicts.iter().filter(is_shown).collect();
+    if material.verdicts.len() < 2 || ordered.is_empty() {
+        return None;
     }
-    if verdicts.len() <= most {
-        return vec![Block::Scores(verdicts.to_vec())];
-    }
-    let mut ordered: Vec<&Verdict> = verdicts.iter().collect();
-    ordered.sort_by_key(|verdict| verdict.only_ruling() == Some(Ruling::Reproduced));
+    let differs = |verdict: &Verdict| sides.is_some_and(|sides| answer::differs(verdict, sides));
+    ordered.sort_by_key(|verdict| (!differs(verdict), verdict.only_ruling() == Some(Ruling::Reproduced)));
     let line = |verdict: &&Verdict| {
         let sign = verdict.only_ruling().map_or("/", Ruling::sign);
         (sign.to_owned(), verdict.in_short())
     };
-    vec![
-        Block::Paragraph(format!("{}. {} of them:", score(verdicts), most.min(verdicts.len()))),
-        Block::Pairs(ordered.iter().take(most).map(line).collect()),
-    ]
+    let mut lines: Vec<(String, String)> = ordered.iter().take(most).map(line).collect();
+    if let Some(others) = ordered.len().checked_sub(most).filter(|others| *others > 0) {
+        lines.push(("…".to_owned(), format!("and {others} more")));
+    }
+    Some(Block::Pairs(lines))
 }
 
-/// A row for each of the first cases.
-fn cases(runs: &[Titled<'_>], measures: &[Measure], most: usize) -> Option<Table> {
-    let cases = overview::by_case(runs);
+/// A row for each of the first cases, with as many figures as fit next to each other. A mail splits a wide table.
+fn cases(runs: &[Titled<'_>], measures: &[Measure], most: usize, page: &Page<'_>) -> Option<Table> {
+    let with = |figures: usize| of_cases(runs, measures, figures, most);
+    let fits = |table: &Table| page.is_mail || dyntick_report::is_beside(table, page.width);
+    let fitting = (1..=measures.len()).rev().filter_map(with).find(fits);
+    fitting.or_else(|| with(measures.len().min(1)))
+}
+
+fn of_cases(runs: &[Titled<'_>], measures: &[Measure], figures: usize, most: usize) -> Option<Table> {
+    let (cases, left_out) = (overview::by_case(runs), measures.len() - figures);
+    let measures = &measures[..figures];
     let row = |runs: &&[Titled<'_>]| {
         let values = measures.iter().map(|measure| {
             let of = measure.of(runs.iter().map(Titled::run));
@@ -120,62 +136,15 @@ fn cases(runs: &[Titled<'_>], measures: &[Measure], most: usize) -> Option<Table
     (!cases.is_empty()).then(|| Table {
         columns: [Column::text("case")].into_iter().chain(columns).collect(),
         rows: cases.iter().take(most).map(row).collect(),
-        notes: more(cases.len(), most),
+        notes: left_out_in_words(cases.len().saturating_sub(most), left_out).into_iter().collect(),
         ..Table::default()
     })
 }
 
-fn more(cases: usize, most: usize) -> Vec<String> {
-    (cases > most).then(|| format!("and {} more cases", cases - most)).into_iter().collect()
-}
-
-/// The table for two kernels or settings of the command line: a row for each figure of a case, with both values and the
-/// difference.
-fn side_by_side(material: &Material<'_>, measures: &[Measure], most: usize) -> Option<Table> {
-    let study = material.study;
-    let compared = study.compared.as_ref()?;
-    let [first, second] = &compared.levels[..] else { return None };
-    // A case has a row for each figure.
-    let most = (2 * most / measures.len().max(1)).max(1);
-    let of = |case: &Case, measure: &Measure| {
-        let runs = material.runs.iter().map(Titled::run).filter(|run| run.plan.case.id == case.id);
-        measure.of(runs.collect::<Vec<&Run>>())
-    };
-    let rows_of = |case: &Case| {
-        let other = variants::with(study, compared, case, second)?;
-        let pairs = measures.iter().map(|measure| (measure, of(case, measure), of(other, measure)));
-        let rows: Vec<Vec<Cell>> = pairs.filter_map(|(measure, a, b)| pair(measure, a, b)).collect();
-        (!rows.is_empty()).then(|| named(&variants::title_without(material.titles, case, first), rows))
-    };
-    let has_first = |case: &&Case| case.labels().any(|label| label == first);
-    let cases: Vec<Vec<Vec<Cell>>> = study.cases.iter().filter(has_first).filter_map(rows_of).collect();
-    let figures = [first, second].map(|level| Column::figure(level, ""));
-    let columns = [Column::text("case"), Column::text("figure")].into_iter().chain(figures);
-    (!cases.is_empty()).then(|| Table {
-        columns: columns.chain([Column::figure("difference", "")]).collect(),
-        notes: more(cases.len(), most),
-        rows: cases.into_iter().take(most).flatten().collect(),
-        ..Table::default()
-    })
-}
-
-/// A figure of both; none where nothing happened in either.
-fn pair(
-    measure: &Measure,
-    a: Option<dyntick_stats::Summary>,
-    b: Option<dyntick_stats::Summary>,
-) -> Option<Vec<Cell>> {
-    if [&a, &b].into_iter().flatten().all(|one| one.mean == 0.0) {
-        return None;
-    }
-    let difference = a.as_ref().zip(b.as_ref()).map(|(a, b)| measure.difference(a.mean, b.mean).into());
-    let cells = [measure.cell(a.as_ref()), measure.cell(b.as_ref()), Cell::known(difference)];
-    Some([Cell::from(measure.name())].into_iter().chain(cells).collect())
-}
-
-/// The rows of a case, of which the first has its name.
-fn named(title: &str, rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
-    let name = |number| if number == 0 { title } else { "" };
-    let row = |(number, row): (usize, Vec<Cell>)| [Cell::from(name(number))].into_iter().chain(row).collect();
-    rows.into_iter().enumerate().map(row).collect()
+/// `and 2 more cases, 1 more figure`
+fn left_out_in_words(cases: usize, figures: usize) -> Option<String> {
+    let counted =
+        [(cases, "more case"), (figures, "more figure")].into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = counted.map(|(count, what)| numbers::counted(count as u64, what)).collect();
+    (!words.is_empty()).then(|| format!("and {}", words.join(", ")))
 }

@@ -4,6 +4,7 @@
 use super::titles::Titled;
 use dyntick_lab::profiles::Calls;
 use dyntick_report::{Block, Cell, Column, Table, row};
+use dyntick_study::claims::DIGITS;
 use std::collections::BTreeSet;
 
 /// A table for each function; nothing where no case names one.
@@ -32,7 +33,8 @@ fn table(name: &str, runs: &[Titled<'_>]) -> Option<Table> {
             let found = calls.octaves.iter().find(|(octave, _)| octave == from);
             Cell::known(found.map(|(_, count)| Cell::Share(count as f64 / calls.count as f64)))
         };
-        let first = row![*title, calls.cpu.to_string(), Cell::Count(calls.count), Cell::Fixed(calls.mean, 1)];
+        let first =
+            row![*title, calls.cpu.to_string(), Cell::Count(calls.count), Cell::Rounded(calls.mean, DIGITS)];
         first.into_iter().chain(octaves.iter().map(share)).collect()
     };
     let rows: Vec<Vec<Cell>> = all.iter().filter(|(_, calls)| calls.count > 0).map(row).collect();

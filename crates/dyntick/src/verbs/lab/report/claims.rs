@@ -25,6 +25,8 @@ impl<'a> Cases<'a> {
     pub fn verdict(&self, verdict: &claims::Verdict) -> Verdict {
         Verdict {
             claim: verdict.claim.text.clone(),
+            published: self.ran.study.published.is_some(),
+            agreement: verdict.agreement.map(|agreement| agreement.to_string()).unwrap_or_default(),
             rulings: self.ran.rulings(verdict),
             rests_on: verdict.assumption().unwrap_or_default(),
             evidence: verdict.evidence.iter().map(|line| self.named(line)).collect(),

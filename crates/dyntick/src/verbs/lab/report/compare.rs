@@ -6,6 +6,7 @@ use dyntick_lab::compare::{Compared, Shift, SpanShift};
 use dyntick_profile::Difference;
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, row};
 use dyntick_stats::Histogram;
+use dyntick_study::claims::DIGITS;
 
 /// The number of functions that are shown; the others are summed up.
 const FUNCTIONS: usize = 15;
@@ -43,7 +44,7 @@ fn relative(with: f64, case: f64) -> Cell {
 }
 
 fn change(a: f64, b: f64) -> Cell {
-    Cell::signed(Cell::Fixed(b - a, 1))
+    Cell::signed(Cell::Rounded(b - a, DIGITS))
 }
 
 fn shifts(compared: &Compared) -> Table {
@@ -97,8 +98,8 @@ fn spans(compared: &Compared) -> Table {
             span.kind.clone(),
             Cell::Count(span.counts.0),
             Cell::Count(span.counts.1),
-            Cell::Fixed(span.with, 1),
-            Cell::Fixed(span.case, 1),
+            Cell::Rounded(span.with, DIGITS),
+            Cell::Rounded(span.case, DIGITS),
             change(span.with, span.case),
         ]
     };
@@ -121,7 +122,9 @@ fn spans(compared: &Compared) -> Table {
 }
 
 fn functions(kind: &str, difference: &Difference, compared: &Compared) -> Table {
-    let cells = |name: &str, a: f64, b: f64| row![name, Cell::Fixed(a, 1), Cell::Fixed(b, 1), change(a, b)];
+    let cells = |name: &str, a: f64, b: f64| {
+        row![name, Cell::Rounded(a, DIGITS), Cell::Rounded(b, DIGITS), change(a, b)]
+    };
     let (message, rest) = difference.largest(FUNCTIONS);
     let mut rows: Vec<Vec<Cell>> = message.iter().map(|row| cells(&row.function, row.a, row.b)).collect();
     rows.extend(rest.map(|rest| cells(&format!("{} other functions", rest.functions), rest.a, rest.b)));

@@ -2,13 +2,11 @@
 //! The effect of each option by itself and of several together, for a matrix whose cells were all run.
 
 use super::few;
+use super::figures::{LEAST_DIFFERENCE, NO_DIFFERENCE, are_alike, named, option, relative, with_unit};
 use dyntick_lab::effects::{FigureEffects, Found, Repeats};
-use dyntick_report::{Block, Cell, Column, Table, row};
+use dyntick_report::{Block, Cell, Column, Table, numbers, row};
 use dyntick_stats::{Factor, Factorial, LevelMean, Term, TwoWay};
-use dyntick_study::claims::number;
-
-/// Significant digits of a mean.
-const DIGITS: i32 = 6;
+use dyntick_study::claims::{DIGITS, number};
 
 /// Terms with a smaller share are summed up.
 const LEAST_SHARE: f64 = 0.001;
@@ -19,6 +17,69 @@ const NOTABLE_SHARE: f64 = 0.01;
 /// The number of rows of a table, and of interactions in words: a matrix of real options has a few.
 const MOST_ROWS: usize = 40;
 const MOST_PAIRS: usize = 10;
+
+/// All effects as one table for the short report: a row for each level but the base, a column for each figure. It has
+/// both values and their difference if these fit next to each other, else the differences of as many figures as fit.
+pub fn table(effects: &[Found], width: usize) -> Option<Table> {
+    let factors = &effects.first()?.factors;
+    let alike: Vec<&Found> = effects.iter().filter(|found| found.factors == *factors).collect();
+    let figures: Vec<(&Found, &FigureEffects)> =
+        alike.iter().flat_map(|found| found.figures.iter().map(|figure| (*found, figure))).collect();
+    if figures.iter().all(|(_, figure)| figure.factorial.is_none()) {
+        return None;
+    }
+    let all = effects.iter().map(|found| found.figures.len()).sum::<usize>();
+    let with = |shown: usize, both: bool| of_figures(factors, &figures[..shown], both, all - shown);
+    let fits = |table: &Table| dyntick_report::is_beside(table, width);
+    let wide = [with(figures.len(), true)].into_iter();
+    let narrow = (1..=figures.len()).rev().map(|shown| with(shown, false));
+    wide.chain(narrow).find(fits).or_else(|| Some(with(figures.len().min(1), false)))
+}
+
+/// The table of these figures; `left_out` others have no place.
+fn of_figures(
+    factors: &[Factor],
+    figures: &[(&Found, &FigureEffects)],
+    both: bool,
+    left_out: usize,
+) -> Table {
+    let several = figures.iter().any(|(found, _)| found.case != figures[0].0.case);
+    let header = |(found, figure): &(&Found, &FigureEffects)| {
+        let name = named(&figure.figure);
+        let name = if several { format!("{}: {name}", found.case) } else { name };
+        Column::figure(&name, if both { &figure.unit } else { "" })
+    };
+    let mut rows = Vec::new();
+    for factor in factors {
+        let Some((base, levels)) = factor.levels.split_first() else { continue };
+        for level in levels {
+            let cells = figures.iter().map(|(_, figure)| effect(figure, factor, level, both));
+            rows.push(row![option(&factor.name, level), base.as_str()].into_iter().chain(cells).collect());
+        }
+    }
+    let mut notes = Vec::new();
+    if figures.iter().any(|(_, figure)| figure.factorial.is_none()) {
+        notes.push("?: inconclusive, because combinations are missing.".to_owned());
+    }
+    if left_out > 0 {
+        notes.push(format!("and {}", numbers::counted(left_out as u64, "more figure")));
+    }
+    let columns = [Column::text("option"), Column::text("instead of")].into_iter();
+    Table { columns: columns.chain(figures.iter().map(header)).collect(), rows, notes, ..Table::default() }
+}
+
+/// The effect of a level on a figure: `0.97 -> 1.85 (+90.7 %)`.
+fn effect(figure: &FigureEffects, factor: &Factor, level: &str, both: bool) -> Cell {
+    let Some(factorial) = &figure.factorial else { return "?".into() };
+    let is_it = |mean: &&LevelMean| mean.factor == factor.name && mean.level == level;
+    let Some(found) = factorial.levels.iter().find(is_it) else { return Cell::Unknown };
+    let base = found.mean - found.difference;
+    if are_alike(base, found.mean) {
+        return NO_DIFFERENCE.into();
+    }
+    let change = relative(found.difference, found.percent);
+    if both { format!("{} -> {} ({change})", number(base), number(found.mean)).into() } else { change }
+}
 
 /// A section for each `[[effects]]`.
 pub fn blocks(effects: &[Found]) -> Vec<Block> {
@@ -31,7 +92,7 @@ fn section(found: &Found) -> Vec<Block> {
 }
 
 fn of_figure(found: &Found, figure: &FigureEffects) -> Vec<Block> {
-    let name = &figure.figure;
+    let name = capital(&named(&figure.figure));
     let Some(factorial) = &figure.factorial else {
         let more = match figure.more_lacking {
             0 => String::new(),
@@ -42,24 +103,33 @@ fn of_figure(found: &Found, figure: &FigureEffects) -> Vec<Block> {
             figure.lacking.join("; ")
         ))];
     };
+    let mean = with_unit(factorial.mean, &figure.unit);
     if factorial.equal {
-        let value = with_unit(number(factorial.mean), &figure.unit);
         return vec![Block::Paragraph(format!(
-            "{name}: the same in all {} cells: {value}.",
+            "{name}: the same in all {} combinations: {mean}.",
             factorial.cells
         ))];
     }
-    let tables = [means(found, figure, factorial), shares(name, factorial)];
+    // The root of the mean square: one cell that differs is seen.
+    let spread = (factorial.squares / factorial.cells as f64).sqrt();
+    if spread < LEAST_DIFFERENCE * factorial.mean.abs() {
+        return vec![Block::Paragraph(format!(
+            "{name}: {NO_DIFFERENCE} of 0.1 % between the {} combinations; their mean is {mean}.",
+            factorial.cells
+        ))];
+    }
+    let tables = [means(found, figure, factorial, &name), shares(&name, factorial)];
     let notable = factorial.pairs.iter().filter(|pair| share_of(factorial, pair) > NOTABLE_SHARE);
     let words = few(notable.map(|pair| in_words(figure, pair)), MOST_PAIRS);
     tables.into_iter().map(Block::Table).chain(words.into_iter().map(Block::Paragraph)).collect()
 }
 
-fn with_unit(number: String, unit: &str) -> String {
-    if unit.is_empty() { number } else { format!("{number} {unit}") }
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + rest.as_str())
 }
 
-fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table {
+fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial, name: &str) -> Table {
     let is_base = |level: &LevelMean| {
         let of = |factor: &&Factor| factor.name == level.factor;
         found.factors.iter().find(of).is_some_and(|factor| factor.levels.first() == Some(&level.level))
@@ -67,6 +137,8 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table 
     let row = |level: &LevelMean| {
         let (difference, percent) = if is_base(level) {
             ("base".into(), Cell::or_blank(None))
+        } else if are_alike(level.mean - level.difference, level.mean) {
+            (NO_DIFFERENCE.into(), Cell::or_blank(None))
         } else {
             (
                 Cell::signed(Cell::Rounded(level.difference, DIGITS)),
@@ -87,10 +159,7 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial) -> Table 
         notes.push(format!("and {left_out} more levels; use --format json for all"));
     }
     Table {
-        caption: format!(
-            "{}: mean of all cells of {} with each level, {} cells in all.",
-            figure.figure, found.case, factorial.cells
-        ),
+        caption: format!("{name}, averaged over the {} combinations of {}.", factorial.cells, found.case),
         columns: vec![
             Column::text("option"),
             Column::text("level"),
@@ -109,7 +178,7 @@ fn spread(repeats: &Repeats) -> String {
         (least, most) => format!("{least} to {most}"),
     };
     format!(
-        "A cell is the mean of {runs} runs; the runs of a cell have a standard deviation of {}, all cells together.",
+        "A combination is the mean of {runs} runs, whose standard deviation is {}, all together.",
         number(repeats.deviation)
     )
 }
@@ -131,7 +200,7 @@ fn shares(figure: &str, factorial: &Factorial) -> Table {
         }
     }
     Table {
-        caption: format!("{figure}: origin of the differences between the cells."),
+        caption: format!("{figure}: the origin of the differences."),
         columns: vec![Column::text("option, or options together"), Column::figure("of all", "")],
         rows,
         notes: vec![
@@ -148,15 +217,16 @@ fn share_of(factorial: &Factorial, pair: &TwoWay) -> f64 {
 }
 
 fn in_words(figure: &FigureEffects, pair: &TwoWay) -> String {
-    let ([a, b], largest) = (&pair.factors, &pair.largest);
-    let [of_a, of_b] = &largest.levels;
-    let less = if largest.value < 0.0 { "less" } else { "more" };
+    let largest = &pair.largest;
+    let [of_a, of_b] = [0, 1].map(|number| option(&pair.factors[number], &largest.levels[number]));
+    let by = match largest.additive {
+        0.0 => with_unit(largest.value.abs(), &figure.unit),
+        additive => numbers::percent((largest.value / additive).abs()),
+    };
     format!(
-        "{a} × {b}: with {a} {of_a} and {b} {of_b} together {} is {}, {} {less} than the {} of both effects added.",
-        figure.figure,
-        with_unit(number(largest.mean), &figure.unit),
-        number(largest.value.abs()),
-        number(largest.additive),
+        "{of_a} and {of_b} do not add up, by {by}: together {}, and {} by their separate effects.",
+        with_unit(largest.mean, &figure.unit),
+        with_unit(largest.additive, &figure.unit),
     )
 }
 
@@ -208,8 +278,37 @@ mod tests {
         insta::assert_snapshot!(terminal(&document, 100, false));
         let html = html(&document);
         let mail = mail(&document).split_whitespace().collect::<Vec<_>>().join(" ").replace(" * ", " × ");
-        for text in ["governor × hz", "the same in all 6 cells: 7.5 W", "idle/menu/250 was not run"] {
+        for text in ["governor × hz", "the same in all 6 combinations: 7.5 W", "idle/menu/250 was not run"] {
             assert!(html.contains(text) && mail.contains(text), "{text} in {mail}");
         }
+    }
+
+    #[test]
+    fn differences_below_a_thousandth_have_no_shares() {
+        let factors = vec![factor("governor", &["menu", "teo"]), factor("hz", &["250", "1000"])];
+        let of = |values: &[f64]| {
+            let figures = vec![figure("script_s", Some(factorial(&factors, values).unwrap()), &[])];
+            Found { title: "t".into(), case: "idle".into(), factors: factors.clone(), figures }
+        };
+        let noise = blocks(&[of(&[612.925, 612.8, 613.12, 612.9])]);
+        let Block::Paragraph(text) = &noise[1] else { panic!("{noise:?}") };
+        assert_eq!(text, "Script: no difference of 0.1 % between the 4 combinations; their mean is 613 W.");
+        // Both main effects are none, and the combinations differ.
+        let crossed = blocks(&[of(&[1.0, 2.0, 2.0, 1.0])]);
+        let text = terminal(&Document { blocks: crossed, ..Document::default() }, 100, false);
+        assert!(
+            text.contains("governor × hz") && text.contains("menu and hz 250 do not add up, by 33.3 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn all_effects_are_one_table() {
+        let document = |width| Document {
+            blocks: table(&[found()], width).into_iter().map(Block::Table).collect(),
+            ..Document::default()
+        };
+        let texts = [100, 80, 40].map(|width| terminal(&document(width), width, false));
+        insta::assert_snapshot!(texts.concat());
     }
 }

@@ -2,12 +2,13 @@
 //! The subject of a study, as the columns of a short table: the figures of its claims, and those that its cases
 //! measure.
 
+use super::figures::named;
 use dyntick_lab::lookup::figure_of;
 use dyntick_lab::store::Run;
 use dyntick_report::Cell;
 use dyntick_stats::Summary;
 use dyntick_study::Study;
-use dyntick_study::claims::number;
+use dyntick_study::claims::DIGITS;
 use dyntick_study::figure::Figure;
 use dyntick_study::figure::table::{
     CPUIDLE, ENERGY, IDLE, LATENCY_AT_NS, LATENCY_AVG_NS, LATENCY_CYCLES, LATENCY_MAX_NS, LATENCY_MIN_NS,
@@ -17,6 +18,9 @@ use dyntick_study::figure::table::{
 
 /// The number of single figures of claims that get a column, in addition to the groups.
 const MOST_SINGLE: usize = 4;
+
+/// The unit of modelled power.
+const MODELLED: &str = "W, modelled";
 
 /// The function from a run to a column's value; `None` if it was not measured.
 type OfRun = Box<dyn Fn(&Run) -> Option<f64>>;
@@ -57,8 +61,7 @@ impl Measure {
     /// The excess of `b` over `a`, also in per cent; for a share in percentage points.
     pub fn difference(&self, a: f64, b: f64) -> String {
         // A count has no sign of its own.
-        let size = (self.cell)((b - a).abs());
-        let more = match (Cell::signed(size.clone()).to_string(), b < a) {
+        let more = match (Cell::signed((self.cell)((b - a).abs())).to_string(), b < a) {
             (more, false) => more,
             (less, true) => less.replacen('+', "-", 1),
         };
@@ -69,14 +72,18 @@ impl Measure {
         }
     }
 
-    /// Returns true if it counts ticks.
-    pub fn is_of_ticks(&self) -> bool {
-        self.header == TICKS.name
-    }
-
     /// The name in one line.
     pub fn name(&self) -> String {
         format!("{} {}", self.header, self.unit).trim_end().to_owned()
+    }
+
+    /// The name with what its unit says beside the unit, and the unit alone.
+    pub fn name_and_unit(&self) -> (String, &'static str) {
+        match self.unit {
+            "1/s" | "s" => (self.header.clone(), self.unit),
+            MODELLED => (format!("{}, modelled", self.header), "W"),
+            _ => (self.name(), ""),
+        }
     }
 }
 
@@ -93,15 +100,7 @@ enum Group {
 
 /// The subject of a study: first the figures of its claims in their order, then those that its cases measure.
 pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut single: Vec<&str> = Vec::new();
-    for name in claimed(study) {
-        match group_of(name) {
-            Some(group) => groups.push(group),
-            None if !single.contains(&name) => single.push(name),
-            None => {}
-        }
-    }
+    let mut groups: Vec<Group> = claimed(study).filter_map(group_of).collect();
     groups.extend(measured(runs));
     if groups.is_empty() || groups.iter().all(|group| *group == Group::Script) {
         groups.push(Group::Ticks);
@@ -113,10 +112,20 @@ pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
             true
         }
     });
-    let single = single.into_iter().take(MOST_SINGLE);
-    let single = single.map(|name| Measure::figure(name, name, "", |value| number(value).into()));
-    let all = groups.into_iter().flat_map(|group| of_group(group, runs)).chain(single);
+    let all = groups.into_iter().flat_map(|group| of_group(group, runs)).chain(singles(study));
     all.filter(|measure| runs.iter().any(|run| (measure.of)(run).is_some())).collect()
+}
+
+/// The first figures of claims that belong to no group.
+fn singles(study: &Study) -> impl Iterator<Item = Measure> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in claimed(study).filter(|name| group_of(name).is_none()) {
+        if !names.contains(&name) && names.len() < MOST_SINGLE {
+            names.push(name);
+        }
+    }
+    let measure = |name: &str| Measure::figure(name, &named(name), "", |value| Cell::Rounded(value, DIGITS));
+    names.into_iter().map(measure)
 }
 
 fn claimed(study: &Study) -> impl Iterator<Item = &str> {
@@ -188,11 +197,11 @@ fn of_group(group: Group, runs: &[&Run]) -> Vec<Measure> {
         Group::Power => {
             let watts = |part: &str, header: &str| {
                 let name = format!("{}:{part}", POWER.name);
-                Measure::figure(&name, header, "W, modelled", |watts| Cell::Rounded(watts, 3))
+                Measure::figure(&name, header, MODELLED, |watts| Cell::Rounded(watts, DIGITS))
             };
             vec![watts("cores", "measured cores"), watts("total", "all power")]
         }
-        Group::Script => vec![Measure::figure(SCRIPT_S.name, "script", "s", |s| Cell::Rounded(s, 4))],
+        Group::Script => vec![Measure::figure(SCRIPT_S.name, "script", "s", |s| Cell::Rounded(s, DIGITS))],
     }
 }
 
@@ -239,6 +248,23 @@ mod tests {
         assert_eq!(measure(count).difference(8.0, 1.0), "-7 (-87.5 %)");
         assert_eq!(measure(Cell::Share).difference(0.2, 0.19999), "0.0 points");
         assert_eq!(measure(Cell::Duration).difference(1000.0, 1500.0), "+500 ns (+50.0 %)");
+    }
+
+    #[test]
+    fn differences_of_all_figures_have_a_sign() {
+        let groups =
+            [Group::Ticks, Group::Latency, Group::States, Group::Wakeup, Group::Power, Group::Script];
+        let text = "title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n[[claim]]\ntext='c'\n\
+                    check=[{case='a',figure='interrupts:LOC',is='> 0'},{case='a',figure='tick_cause:fair-server',is='> 0'}]\n";
+        let study = Study::parse(std::path::Path::new("s.toml"), text)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let all: Vec<Measure> =
+            groups.into_iter().flat_map(|group| of_group(group, &[])).chain(singles(&study)).collect();
+        assert!(all.len() >= 12);
+        for measure in all {
+            let [less, more] = [measure.difference(9.0, 0.0), measure.difference(9.0, 12.0)];
+            assert!(less.starts_with("-9") && more.starts_with("+3"), "{}: {less}, {more}", measure.header);
+        }
     }
 
     #[test]

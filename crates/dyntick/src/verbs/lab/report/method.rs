@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The method of a report's runs.
 
-use super::titles::{Titled, kernel_of};
-use super::{disks, distinct, settings, window_ns};
+use super::titles::{Titled, Titles, kernel_of};
+use super::{disks, distinct, kernels, settings};
 use crate::few::few;
 use dyntick_formats::Observation;
 use dyntick_lab::perturb::Perturbation;
 use dyntick_lab::store::Run;
 use dyntick_model::Clock;
-use dyntick_report::{Cell, numbers};
+use dyntick_report::numbers;
 use dyntick_study::figure::table::STOLEN_NS;
 use std::collections::BTreeSet;
 
@@ -16,21 +16,14 @@ use std::collections::BTreeSet;
 const MOST_MISSING: usize = 32;
 const MOST_NOTES: usize = 100;
 
-/// All of it in a sentence, for a mail.
-pub fn sentence(runs: &[Titled<'_>]) -> String {
-    let all = |value: fn(&Run) -> String| distinct(runs.iter().map(|run| value(run)).collect());
-    let lost: u64 = runs.iter().map(|run| run.analysis.lost_events.values().sum::<u64>()).sum();
-    format!(
-        "{} clock; QEMU {}; windows of {}; {} lost.",
-        all(|run| run.plan.case.clock.to_string()),
-        all(|run| format!("{} ({})", run.plan.qemu, run.plan.accelerator)),
-        all(|run| Cell::Duration(window_ns(run) as f64).to_string()),
-        numbers::counted(lost, "trace event"),
-    )
+/// The executor of the guests.
+pub fn executor(runs: &[Titled<'_>]) -> (String, String) {
+    let executor = |run: &Titled<'_>| format!("QEMU {}, {}", run.plan.qemu, run.plan.accelerator);
+    ("executed by".to_owned(), distinct(runs.iter().map(executor).collect()))
 }
 
 /// The origin of the runs: clock, executor, kernels and settings.
-pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
+pub fn provenance(titles: &Titles, runs: &[Titled<'_>]) -> Vec<(String, String)> {
     let all = |value: fn(&Titled<'_>) -> String| distinct(runs.iter().map(value).collect());
     let restless = |run: &Titled<'_>| {
         if run.analysis.outcome.settled.restless.is_empty() {
@@ -45,13 +38,14 @@ pub fn provenance(runs: &[Titled<'_>]) -> Vec<(String, String)> {
     };
     let mut pairs = vec![
         ("clock".to_owned(), all(|run| clock(run.plan.case.clock).to_owned())),
-        ("executed by".to_owned(), all(|run| format!("QEMU {}, {}", run.plan.qemu, run.plan.accelerator))),
-        ("kernel".to_owned(), all(|run| format!("{}, {}", run.plan.release, run.plan.kernel_source))),
+        executor(runs),
         ("guest".to_owned(), all(|run| settings::guest(&run.plan.case))),
         ("settling".to_owned(), all(restless)),
         ("trace events".to_owned(), all(trace_state)),
         ("trace events not available".to_owned(), all(|run| missing_events(run))),
     ];
+    let of_kernels = kernels::pairs(titles, runs).into_iter().chain(kernels::changes(runs));
+    pairs.splice(2..2, of_kernels);
     let disks = runs.iter().map(|run| (run.title_of_all(), run.plan.case.disk));
     pairs.extend(disks::in_words(disks).map(|message| ("disk".to_owned(), message)));
     let tools: BTreeSet<&str> =

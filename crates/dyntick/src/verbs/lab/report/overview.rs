@@ -7,6 +7,7 @@ use dyntick_explain::{Summary, rules};
 use dyntick_lab::lookup::figure_of;
 use dyntick_report::{Block, Cell, Column, Table, numbers, row};
 use dyntick_stats::Summary as Statistics;
+use dyntick_study::claims::DIGITS;
 
 /// The table of all cases, and below it the single runs of those that were repeated.
 pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
@@ -19,27 +20,6 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
         blocks.push(Block::Details(summary, vec![Block::Table(table(&single, runs))]));
     }
     blocks
-}
-
-/// The range of ticks in a sentence; none where there is one case only.
-pub fn sentence(runs: &[Titled<'_>]) -> Option<String> {
-    let cases = by_case(runs);
-    let mean = |runs: &&[Titled<'_>]| runs.iter().map(ticks).sum::<f64>() / runs.len() as f64;
-    let least = cases.iter().min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    let most = cases.iter().max_by(|a, b| mean(a).total_cmp(&mean(b)))?;
-    if cases.len() < 2 {
-        return None;
-    }
-    let [fewest, highest] = [least, most].map(|runs| numbers::rate(mean(runs)));
-    Some(if fewest == highest {
-        format!("The measured CPUs had {highest} ticks per second in all cases.")
-    } else {
-        format!(
-            "The measured CPUs had between {fewest} and {highest} ticks per second: the fewest with “{}”, the most with “{}”.",
-            least[0].title_of_all(),
-            most[0].title_of_all()
-        )
-    })
 }
 
 /// The runs of each case, which follow each other.
@@ -85,7 +65,7 @@ fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
     let first = &runs[0];
     let interruptions = |run: &Titled<'_>| sum(run, |summary| summary.interruptions as f64);
     let count = |value: f64| Cell::Count(value.round() as u64);
-    let script = figure_of(first, "script_s", None).map(|seconds| Cell::Fixed(seconds, 4));
+    let script = figure_of(first, "script_s", None).map(|seconds| Cell::Rounded(seconds, DIGITS));
     let mut row = row![if runs.len() > 1 { first.case_title() } else { title(first) }, kernel_of(first),];
     if repeated {
         row.extend([Cell::Count(runs.len() as u64), range(runs)]);

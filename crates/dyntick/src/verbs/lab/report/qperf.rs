@@ -3,6 +3,7 @@
 
 use super::titles::Titled;
 use dyntick_report::{Block, Cell, Column, Table};
+use dyntick_study::claims::DIGITS;
 use dyntick_study::figure::table::QPERF;
 
 /// A row for each run in which qperf ran; nothing where there is none.
@@ -26,13 +27,14 @@ fn table(runs: &[Titled<'_>]) -> Table {
     }
     let row = |run: &Titled<'_>| {
         let value = |test: &str| run.analysis.observations.of(QPERF.name, test).next();
-        let values =
-            tests.iter().map(|(test, _)| Cell::known(value(test).map(|row| Cell::Rounded(row.value, 6))));
+        let values = tests
+            .iter()
+            .map(|(test, _)| Cell::known(value(test).map(|row| Cell::Rounded(row.value, DIGITS))));
         [run.title().into()].into_iter().chain(values).collect()
     };
     let columns = tests.iter().map(|(test, unit)| Column::figure(test, unit));
     Table {
-        caption: "As printed by qperf; a latency is half of the round-trip time.".into(),
+        caption: "What qperf printed; a latency is half of the round-trip time.".into(),
         columns: [Column::text("case")].into_iter().chain(columns).collect(),
         rows: runs.iter().map(row).collect(),
         notes: Vec::new(),

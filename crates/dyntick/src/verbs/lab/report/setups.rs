@@ -16,8 +16,10 @@ type Setting = (&'static str, fn(&Titled<'_>) -> String);
 
 /// Names with values; of each at most `most` different ones.
 pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
-    let all: [Setting; 8] = [
-        ("kernel", kernel),
+    if most == 0 {
+        return Vec::new();
+    }
+    let all: [Setting; 7] = [
         ("append", |run| run.plan.case.append.to_string()),
         ("machine", |run| run.plan.case.machine.as_ref().map_or(String::new(), |one| one.name.clone())),
         ("governor", |run| run.plan.case.governor.clone().unwrap_or_default()),
@@ -31,12 +33,6 @@ pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
         Some(((*name).to_owned(), by_case(of_runs, most)?))
     };
     all.iter().filter_map(message).collect()
-}
-
-/// Changes to the kernel follow after a semicolon; they are in the long report.
-fn kernel(run: &Titled<'_>) -> String {
-    let source = run.plan.kernel_source.split(';').next().unwrap_or_default();
-    format!("{}, {source}", run.plan.release)
 }
 
 /// Within which idle states were selected; empty where there was none.

@@ -1,40 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use dyntick_report::{Ruling, html, mail};
-use dyntick_study::Study;
+use dyntick_report::{Ruling, html, mail, terminal};
+use dyntick_study::{Size, shipped};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The report of a study of which nothing was run.
-fn nothing_run() -> (Document, Document) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/adaptive-ticks.toml");
-    let study = Study::load(&path).unwrap();
+/// The reports of a study of which nothing was run.
+fn nothing_run(name: &str, page: &Page<'_>) -> (Document, Document) {
+    let study = shipped::find(Path::new(name), Size::Scaled).unwrap();
     let result = |case: &dyntick_study::Case| CaseResult {
         case: Arc::new(case.clone()),
         repetition: 0,
         run: Err(LabError::NotRun),
     };
     let results: Vec<CaseResult> = study.cases.iter().map(result).collect();
-    documents(&Judgement::of(&study, results))
+    documents(&Judgement::of(&study, results), page)
 }
+
+fn mail_lines(document: &Document) -> usize {
+    mail(document).lines().count()
+}
+
+const MAIL: Page<'static> = Page { lines: 40, width: 72, height: &mail_lines, is_mail: true };
 
 #[test]
 fn not_run_is_not_inconclusive() {
-    let (document, brief) = nothing_run();
+    let (document, brief) = nothing_run("adaptive-ticks", &MAIL);
     let Some(Block::Scores(verdicts)) = document.blocks.first() else { panic!("{:?}", document.blocks) };
     assert!(verdicts.len() > 5);
     for verdict in verdicts {
         assert!(verdict.rulings.iter().all(|(_, ruling)| *ruling == Ruling::NotRun), "{verdict:?}");
     }
     for text in [html(&document), mail(&document), mail(&brief)] {
-        assert!(text.contains("To run what is missing") && text.contains("not run"), "{text}");
+        assert!(text.contains("Repeat with") && text.contains("not run"), "{text}");
         assert!(!text.contains("inconclusive") && !text.contains("Failed runs"), "{text}");
     }
 }
 
 #[test]
-fn the_brief_mail_is_short() {
-    let (_, brief) = nothing_run();
-    let lines = mail(&brief).lines().count();
-    assert!((15..=40).contains(&lines), "{lines} lines:\n{}", mail(&brief));
+fn short_reports_fit_on_their_pages() {
+    for name in shipped::names() {
+        let (long, short) = nothing_run(name, &MAIL);
+        assert!(mail_lines(&short) <= 40, "{}", mail(&short));
+        assert!(html(&long).contains("Answer: none: no case has a complete run."), "{name}");
+        for width in [80, 100] {
+            let height = |document: &Document| terminal(document, width, false).lines().count();
+            let (_, short) = nothing_run(name, &Page { lines: 22, width, height: &height, is_mail: false });
+            let text = terminal(&short, width, false);
+            assert!(height(&short) <= 22 && text.contains("asked") && text.contains("Incomplete"), "{text}");
+        }
+    }
 }

@@ -4,38 +4,68 @@
 use dyntick_lab::store::Run;
 use dyntick_model::KernelVersion;
 use dyntick_study::{Case, Study};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 /// A title that begins with this goes on from the last one that does not.
 const CONTINUED: &str = "…";
 
-/// The titles of a study's cases, by their names.
-pub struct Titles(BTreeMap<String, String>);
+/// The names of a study's cases and of their kernels.
+pub struct Titles {
+    /// The titles of the cases, by their names.
+    cases: BTreeMap<String, String>,
+    /// The names that kernels got on the command line, by what the cases call them.
+    kernels: BTreeMap<String, String>,
+}
 
 impl Titles {
     /// The titles of a study's cases. `… fair server off` after `nohz_full` becomes `nohz_full, fair server off`: a
     /// legend or a mail does not show the title that it followed.
     pub fn of(study: &Study) -> Self {
-        Self(complete(study.cases.iter().map(|case| (case.name.as_str(), case.title.as_str()))))
+        Self {
+            cases: complete(study.cases.iter().map(|case| (case.name.as_str(), case.title.as_str()))),
+            kernels: study.kernel_names.clone(),
+        }
     }
 
     /// A case that may have no run, with its kernel as the study names it.
     pub fn of_case(&self, case: &Case) -> String {
-        let labels: Vec<&str> = case.labels().filter(|label| *label != case.kernel).collect();
-        format!("{}, {}", self.with_labels(case, &labels), case.kernel)
+        let kernel = self.kernel_name(case);
+        let labels: Vec<&str> =
+            case.labels().filter(|label| *label != case.kernel && *label != kernel).collect();
+        format!("{}, {kernel}", self.with_labels(case, &labels))
+    }
+
+    /// The name of a case's kernel, which is never a path.
+    pub fn kernel_name(&self, case: &Case) -> String {
+        let given = self.kernels.get(&case.kernel).map(String::as_str);
+        given.unwrap_or(case.kernel.rsplit('/').next().unwrap_or_default()).to_owned()
     }
 
     /// A case with some of its labels.
     pub fn with_labels(&self, case: &Case, labels: &[&str]) -> String {
-        let title = self.0.get(&case.name).unwrap_or(&case.title);
+        let title = self.cases.get(&case.name).unwrap_or(&case.title);
         if labels.is_empty() { title.clone() } else { format!("{title}: {}", labels.join(", ")) }
     }
 
-    /// A run with its name: the case's title, the difference to other runs of the case, and the kernel's series.
-    pub fn give<'r>(&self, run: &'r Run) -> Titled<'r> {
+    /// Runs with their names: the case's title, the difference to other runs of the case, and the kernel's series.
+    /// Where two cases would have one name, all their labels are shown.
+    pub fn give<'r>(&self, runs: impl Iterator<Item = &'r Run>) -> Vec<Titled<'r>> {
+        let all: Vec<Titled<'r>> = runs.map(|run| self.named(run, &labels_of(run))).collect();
+        let mut ids: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for titled in &all {
+            ids.entry(&titled.of_case).or_default().insert(&titled.run.plan.case.id);
+        }
+        let named = |titled: &Titled<'r>| match ids[titled.of_case.as_str()].len() {
+            ..=1 => titled.clone(),
+            _ => self.named(titled.run, &titled.run.plan.case.labels().collect::<Vec<_>>()),
+        };
+        all.iter().map(named).collect()
+    }
+
+    fn named<'r>(&self, run: &'r Run, labels: &[&str]) -> Titled<'r> {
         let case = &run.plan.case;
-        let case_title = self.with_labels(case, &labels_of(run));
+        let case_title = self.with_labels(case, labels);
         let of_case = format!("{case_title}, {}", kernel_of(run));
         let title = match case.repeat {
             ..=1 => of_case.clone(),
@@ -80,12 +110,12 @@ fn complete<'s>(cases: impl Iterator<Item = (&'s str, &'s str)>) -> BTreeMap<Str
     titles
 }
 
-/// The labels that distinguish a run from the others of its case, e.g. `: stat60`; without that of a packaged kernel,
+/// The labels that distinguish a run from the others of its case, e.g. `: stat60`; without that of a kernel of Debian,
 /// whose series is shown as well.
 fn labels_of(run: &Run) -> Vec<&str> {
     let series = kernel_of(run);
     let case = &run.plan.case;
-    let beside = |label: &str| label == series || (label == case.kernel && case.recipe.is_none());
+    let beside = |label: &str| label == series || (label == case.kernel && label.starts_with("debian:"));
     case.labels().filter(|label| !beside(label)).collect()
 }
 

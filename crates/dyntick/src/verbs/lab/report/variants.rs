@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Two kernels, command lines or settings that the command line gave: each case with both, side by side.
 
+use super::figures::{NO_DIFFERENCE, are_alike};
 use super::titles::Titles;
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::lookup::RunFigures;
@@ -103,9 +104,12 @@ fn cell(summary: &Summary) -> String {
 
 /// The excess of the second over the first, also in per cent.
 fn difference(a: f64, b: f64) -> String {
+    if are_alike(a, b) {
+        return NO_DIFFERENCE.to_owned();
+    }
     let sign = if b > a { "+" } else { "" };
     let more = digits::difference(a, b, DIGITS);
-    if a == 0.0 || a == b {
+    if a == 0.0 {
         format!("{sign}{more}")
     } else {
         format!("{sign}{more} ({})", Cell::signed(Cell::Share((b - a) / a.abs())))
@@ -146,8 +150,8 @@ mod tests {
         let path = folder.path().join("s.toml");
         std::fs::write(&path, text).unwrap();
         let mut given = Given::default();
-        given.kernel("debian:6.12", "debian:6.12");
-        given.kernel("./bzImage", "/src/bzImage");
+        given.kernel("debian:6.12", "debian:6.12", None);
+        given.kernel("./bzImage", "/src/bzImage", None);
         let (study, _) =
             dyntick_study::shipped::find_given(Path::new(&path), dyntick_study::Size::Scaled, &given)
                 .unwrap();
@@ -165,7 +169,7 @@ mod tests {
             rows,
             [
                 ["a", "ticks_per_s", "2", "1", "-1 (-50.0 %)"],
-                ["a", "script_s", "2.04512", "2.04504", "-0.00008 (-<0.1 %)"],
+                ["a", "script_s", "2.05", "2.05", "no difference"],
                 ["b", "script_s", "2 ± 1 ?", "–", "–"],
             ]
         );

@@ -16,7 +16,8 @@ pub fn timeline(runs: &[Titled<'_>]) -> Timeline {
     let classes = classes(runs);
     Timeline {
         caption:
-            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar: too many to separate."
+            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar stands for events too close together \
+             to be drawn apart."
                 .into(),
         window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
         zoom_ns: ZOOM_NS,

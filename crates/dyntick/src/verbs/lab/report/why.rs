@@ -39,7 +39,8 @@ pub fn findings(runs: &[Titled<'_>]) -> Vec<Block> {
     }
     let mut causes: Vec<Cases<'_>> = by_cause.into_values().collect();
     causes.sort_by_key(|cases| std::cmp::Reverse(weight(cases)));
-    let message = causes.iter().take(MOST_CAUSES).map(finding).collect();
+    let all = runs.iter().map(Titled::title_of_all).collect::<BTreeSet<_>>().len();
+    let message = causes.iter().take(MOST_CAUSES).map(|cases| finding(cases, all)).collect();
     let mut blocks = vec![Block::Paragraph(attributed(runs)), Block::Findings(message)];
     blocks.extend(others(causes.get(MOST_CAUSES..).unwrap_or_default()).map(Block::Paragraph));
     blocks
@@ -72,19 +73,69 @@ fn attributed(runs: &[Titled<'_>]) -> String {
     )
 }
 
-fn finding(cases: &Cases<'_>) -> Finding {
+/// The number of cases that are named with the occurrences of a cause.
+const MOST_NAMED: usize = 3;
+
+/// The occurrences of a cause in one case, or in all together.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    ticks: u64,
+    count: u64,
+    interruptions: u64,
+}
+
+impl Sum {
+    fn add(&mut self, cause: &CauseCount) {
+        self.ticks += cause.ticks;
+        self.count += cause.count;
+        self.interruptions += cause.interruptions;
+    }
+
+    /// `3 ticks, 5 interruptions`; what there is none of is left out.
+    fn in_words(self, cause: &CauseId) -> String {
+        let ticks = (self.ticks > 0).then(|| numbers::counted(self.ticks, "tick"));
+        let rest = (self.ticks != self.count || self.count == 0)
+            .then(|| occurrences::of_cause(cause, self.count, self.interruptions));
+        ticks.into_iter().chain(rest).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The occurrences of a cause in each case, all its CPUs and runs together; of more than three cases the sum of all,
+/// and those of the case with most. `all` is the number of all cases.
+fn occurrence(cases: &Cases<'_>, all: usize) -> String {
+    let mut by_case: Vec<(&str, Sum)> = Vec::new();
+    let mut total = Sum::default();
+    for (run, _, cause) in cases {
+        total.add(cause);
+        match by_case.iter_mut().find(|(title, _)| *title == run.title_of_all()) {
+            Some((_, sum)) => sum.add(cause),
+            None => {
+                let mut sum = Sum::default();
+                sum.add(cause);
+                by_case.push((run.title_of_all(), sum));
+            }
+        }
+    }
+    let cause = &cases[0].2.cause;
+    in_words(&by_case, total, all, |sum| sum.in_words(cause))
+}
+
+fn in_words(by_case: &[(&str, Sum)], total: Sum, all: usize, words: impl Fn(Sum) -> String) -> String {
+    let one = |(title, sum): &(&str, Sum)| format!("{title}: {}", words(*sum));
+    if by_case.len() <= MOST_NAMED {
+        return by_case.iter().map(one).collect::<Vec<_>>().join("; ");
+    }
+    let which =
+        if by_case.len() == all { format!("all {all}") } else { format!("{} of {all}", by_case.len()) };
+    let most = by_case.iter().max_by_key(|(_, sum)| (sum.ticks, sum.count)).map(one).unwrap_or_default();
+    format!("{which} cases: {}; most in {most}", words(total))
+}
+
+fn finding(cases: &Cases<'_>, all: usize) -> Finding {
     let mut by_weight: Cases<'_> = cases.clone();
     by_weight.sort_by_key(|(.., cause)| std::cmp::Reverse((cause.ticks, cause.count)));
     let (run, _, most) = by_weight[0];
     let rule = rules::get(&most.cause);
-    let occurrence = |(run, _, cause): &(&Titled<'_>, u32, &CauseCount)| {
-        let rest = if cause.ticks == cause.count {
-            String::new()
-        } else {
-            format!(", {}", occurrences::of_cause(&cause.cause, cause.count, cause.interruptions))
-        };
-        format!("{}: {}{rest}", run.title(), numbers::counted(cause.ticks, "tick"))
-    };
     let mut functions: Vec<(&str, u64)> =
         most.functions.iter().map(|(name, count)| (&**name, *count)).collect();
     functions.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
@@ -92,7 +143,7 @@ fn finding(cases: &Cases<'_>) -> Finding {
         level: None,
         class: most.cause.to_string(),
         title: rules::title(&most.cause),
-        occurrence: cases.iter().map(occurrence).collect::<Vec<_>>().join("; "),
+        occurrence: occurrence(cases, all),
         explanation: rule.explanation.to_owned(),
         chain: most.chain.texts(),
         functions: few(functions.iter().map(|(name, count)| format!("{name} ×{count}")), MOST_FUNCTIONS),
@@ -142,7 +193,8 @@ impl Offer<'_> {
         if others.is_empty() {
             (self.action, self.effect)
         } else {
-            let effect = format!("{} Not in: {others}, where it is in force, or cannot be.", self.effect);
+            let effect =
+                format!("{} Does not help with {others}: already in force, or not possible.", self.effect);
             (self.action, effect)
         }
     }
@@ -173,6 +225,7 @@ mod tests {
             release: "6.12.95".parse().unwrap(),
             kernel_source: String::new(),
             kernel_fallback: None,
+            kernel_parts: None,
             kernel_sha256: String::new(),
             hz: 250,
             missing_options: missing_options(&config),
@@ -219,8 +272,23 @@ mod tests {
             found.into_iter().find(|(fix, _)| fix.to_string().contains("vm.stat_interval=60")).unwrap().1
         };
         let both = effect(&[(&plain, 1, "before"), (&set, 1, "after")]);
-        assert!(both.ends_with(" Not in: after, where it is in force, or cannot be."), "{both}");
-        assert!(!effect(&[(&plain, 1, "before"), (&plain, 1, "again")]).contains("Not in"));
+        assert!(both.ends_with(" Does not help with after: already in force, or not possible."), "{both}");
+        assert!(!effect(&[(&plain, 1, "before"), (&plain, 1, "again")]).contains("Does not help"));
+    }
+
+    #[test]
+    fn occurrences_are_summed_by_case_and_of_many_cases_together() {
+        let sum = |ticks, count| Sum { ticks, count, interruptions: count };
+        let cause = CauseId::of(rules::all().iter().find(|rule| rule.id == "fair-server").unwrap());
+        let told =
+            |by_case: &[(&str, Sum)], total, all| in_words(by_case, total, all, |sum| sum.in_words(&cause));
+        let few = [("idle, 6.1", sum(0, 2)), ("idle, 6.12", sum(3, 3))];
+        assert_eq!(told(&few, sum(3, 5), 2), "idle, 6.1: 2 interruptions; idle, 6.12: 3 ticks");
+        let many: Vec<(&str, Sum)> =
+            ["a", "b", "c", "d"].into_iter().zip((1..).map(|count| sum(0, count))).collect();
+        let all = told(&many, sum(0, 10), 4);
+        assert_eq!(all, "all 4 cases: 10 interruptions; most in d: 4 interruptions");
+        assert!(told(&many, sum(0, 10), 8).starts_with("4 of 8 cases: "));
     }
 
     #[test]
