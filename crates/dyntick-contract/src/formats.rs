@@ -66,7 +66,7 @@ formats! {
         isolate::Report => "dyntick-isolate" 2 "isolate",
         isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",
         dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",
-        compare::Printed => "dyntick-compare" 1 "compare",
+        compare::Printed => "dyntick-compare" 2 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
         lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",

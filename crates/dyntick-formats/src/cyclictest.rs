@@ -36,54 +36,174 @@ pub struct Thread {
     pub overflows: u64,
 }
 
-/// Reads the threads by their numbers, without the list of `--spike`. Status lines are printed repeatedly, and the
-/// last one counts. With `--quiet` and a histogram there are none, but the histogram's foot has the same figures.
+/// The threads of one run, and what the text says of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// The threads by their numbers.
+    pub threads: BTreeMap<u32, Thread>,
+    /// The interval between wake-ups of the first thread, µs.
+    pub interval_us: Option<u64>,
+    /// The widths of the columns of the smallest and the last latency, in the last status line.
+    widths: Option<[usize; 2]>,
+}
+
+/// Reads the threads of the last run by their numbers.
 pub fn parse(text: &str) -> Result<BTreeMap<u32, Thread>, CyclictestError> {
-    let mut threads = BTreeMap::new();
-    let mut histogram = Printed::default();
+    let (mut runs, _) = runs(text)?;
+    runs.pop().map(|run| run.threads).ok_or(CyclictestError::NoThread)
+}
+
+/// Reads each run, without the list of `--spike`, and the number of lines that are not cyclictest's. Line lines are
+/// printed repeatedly, and the last one of a run counts. With `--quiet` and a histogram there are none, but the
+/// histogram's foot has the same figures.
+pub fn runs(text: &str) -> Result<(Vec<Run>, usize), CyclictestError> {
+    let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
-        let read = match line.find("T:").filter(|_| !line.contains(" Spike:")) {
-            Some(position) => {
-                status(&line[position..]).map(|(number, thread)| _ = threads.insert(number, thread))
+        reader.line(index, line)?;
+    }
+    reader.end_run()?;
+    if reader.runs.is_empty() { Err(CyclictestError::NoThread) } else { Ok((reader.runs, reader.foreign)) }
+}
+
+#[derive(Default)]
+struct Reader {
+    runs: Vec<Run>,
+    run: Run,
+    ids: BTreeMap<u32, u64>,
+    histogram: Printed,
+    /// A line below a histogram's rows that is none of them: an error if another row follows.
+    unread: Option<CyclictestError>,
+    foreign: usize,
+}
+
+impl Reader {
+    fn line(&mut self, index: usize, line: &str) -> Result<(), CyclictestError> {
+        let wrong = || CyclictestError::Line { line: index + 1, text: line.chars().take(60).collect() };
+        if let Some(found) = status_in(line) {
+            let status = status(found).ok_or_else(wrong)?;
+            return self.status(status);
+        }
+        match self.histogram.kind(line).ok_or_else(wrong)? {
+            Kind::Heading => {
+                if self.histogram.is_begun(line) {
+                    self.end_run()?;
+                }
+                self.histogram.heading(line).ok_or_else(wrong)?;
             }
-            None => histogram.line(line),
-        };
-        read.ok_or_else(|| CyclictestError::Line { line: index + 1, text: line.chars().take(60).collect() })?;
+            Kind::Row(row) => {
+                if let Some(error) = self.unread.take() {
+                    return Err(error);
+                }
+                self.histogram.rows.push(row);
+            }
+            Kind::Foreign => {
+                self.foreign += 1;
+                if self.histogram.in_rows && self.unread.is_none() {
+                    self.unread = Some(wrong());
+                }
+            }
+            Kind::Own => {}
+        }
+        Ok(())
     }
-    if threads.is_empty() {
-        threads = (0..).zip(std::iter::repeat_n(Thread::default(), histogram.threads)).collect();
-        histogram.put_foot(&mut threads);
+
+    /// Takes a status line. Another task of the same thread, or fewer cycles, begin another run.
+    fn status(&mut self, status: Line) -> Result<(), CyclictestError> {
+        let before = self.ids.get(&status.number).copied().unwrap_or(0);
+        let other = before > 0 && status.id > 0 && before != status.id;
+        let fewer = self.run.threads.get(&status.number).is_some_and(|old| status.thread.cycles < old.cycles);
+        if other || fewer || !self.histogram.rows.is_empty() {
+            self.end_run()?;
+        }
+        self.ids.insert(status.number, status.id);
+        self.run.interval_us = self.run.interval_us.or(status.interval_us);
+        self.run.widths = status.widths;
+        self.run.threads.insert(status.number, status.thread);
+        Ok(())
     }
-    histogram.put_counts(&mut threads);
-    if threads.is_empty() { Err(CyclictestError::NoThread) } else { Ok(threads) }
+
+    fn end_run(&mut self) -> Result<(), CyclictestError> {
+        let histogram = std::mem::take(&mut self.histogram);
+        let mut run = std::mem::take(&mut self.run);
+        self.ids.clear();
+        self.unread = None;
+        if run.threads.is_empty() && !histogram.rows.is_empty() {
+            let threads = histogram.threads().ok_or(CyclictestError::CutOff)?;
+            run.threads = (0..).zip(std::iter::repeat_n(Thread::default(), threads)).collect();
+            histogram.put_counts(&mut run.threads);
+            histogram.put_foot(&mut run.threads);
+        } else {
+            histogram.put_counts(&mut run.threads);
+        }
+        if !run.threads.is_empty() {
+            self.runs.push(run);
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a line that is no status line.
+enum Kind {
+    /// A line of cyclictest that says nothing of a thread.
+    Own,
+    Heading,
+    Row((u64, Vec<u64>)),
+    Foreign,
 }
 
 /// A printed histogram: a line for each latency, a column for each thread. With `--histofall` a last column has the
-/// sum of the others.
+/// sum of the others. Versions before 1.0 print the foot above the rows.
 #[derive(Default)]
 struct Printed {
     in_rows: bool,
     rows: Vec<(u64, Vec<u64>)>,
     foot: BTreeMap<String, Vec<u64>>,
-    threads: usize,
+    headings: usize,
 }
 
 impl Printed {
-    /// Takes a line; `None` if it is not understood.
-    fn line(&mut self, line: &str) -> Option<()> {
-        if let Some(heading) = line.strip_prefix('#') {
-            let heading = heading.trim();
-            self.in_rows = heading == "Histogram";
-            self.threads += usize::from(heading.starts_with("Thread "));
-            if let Some((name, figures)) = heading.split_once(':').filter(|(name, _)| FOOT.contains(name)) {
-                self.foot.insert(name.to_owned(), numbers(figures)?);
-            }
-        } else if self.in_rows && !line.trim().is_empty() {
-            let row = numbers(line)?;
-            let (latency, counts) = row.split_first()?;
-            self.rows.push((*latency, counts.to_vec()));
+    /// The kind of a line; `None` for a row that is not understood.
+    fn kind(&self, line: &str) -> Option<Kind> {
+        let trimmed = line.trim();
+        if trimmed.starts_with('#') {
+            return Some(Kind::Heading);
+        }
+        if trimmed.is_empty() || trimmed.starts_with("policy:") || is_spike(trimmed) {
+            return Some(Kind::Own);
+        }
+        let first = trimmed.split_ascii_whitespace().next().unwrap_or("");
+        let is_row = first.len() >= 4 && first.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_row || !(self.in_rows || self.foot.contains_key(MIN)) {
+            return Some(Kind::Foreign);
+        }
+        let row = numbers(trimmed)?;
+        let (latency, counts) = row.split_first()?;
+        (!counts.is_empty()).then(|| Kind::Row((*latency, counts.to_vec())))
+    }
+
+    /// Returns true if this heading begins another histogram.
+    fn is_begun(&self, line: &str) -> bool {
+        let heading = line.trim().trim_start_matches('#').trim();
+        let again = heading.split_once(':').is_some_and(|(name, _)| self.foot.contains_key(name));
+        !self.rows.is_empty() && (again || heading == "Histogram")
+    }
+
+    fn heading(&mut self, line: &str) -> Option<()> {
+        let heading = line.trim().trim_start_matches('#').trim();
+        self.in_rows = heading == "Histogram";
+        self.headings += usize::from(heading.starts_with("Thread "));
+        if let Some((name, figures)) = heading.split_once(':').filter(|(name, _)| FOOT.contains(name)) {
+            self.foot.insert(name.to_owned(), numbers(figures)?);
         }
         Some(())
+    }
+
+    /// The number of threads; `None` without the foot, which has their largest latencies.
+    fn threads(&self) -> Option<usize> {
+        let columns = self.rows.iter().map(|(_, counts)| counts.len()).max()?;
+        self.foot.get(MAX)?;
+        let stated = if self.headings > 0 { Some(self.headings) } else { self.foot.get(MIN).map(Vec::len) };
+        Some(stated.map_or(columns, |count| count.min(columns)))
     }
 
     /// Stores the figures of a line of the foot with their threads.
@@ -93,11 +213,12 @@ impl Printed {
     }
 
     fn put_foot(&self, threads: &mut BTreeMap<u32, Thread>) {
-        self.put("Total", threads, |thread, n| thread.cycles = n);
-        self.put("Min Latencies", threads, |thread, n| thread.min = n);
+        self.put(MIN, threads, |thread, n| thread.min = n);
         self.put("Avg Latencies", threads, |thread, n| thread.average = n);
-        self.put("Max Latencies", threads, |thread, n| thread.max = n);
-        self.put(OVERFLOWS, threads, |thread, n| thread.cycles = thread.cycles.saturating_add(n));
+        self.put(MAX, threads, |thread, n| thread.max = n);
+        for thread in threads.values_mut() {
+            thread.cycles = thread.histogram.total().saturating_add(thread.overflows);
+        }
     }
 
     fn put_counts(&self, threads: &mut BTreeMap<u32, Thread>) {
@@ -110,11 +231,39 @@ impl Printed {
 }
 
 /// The lines below a histogram that have a figure for each thread.
-const FOOT: [&str; 5] = ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", OVERFLOWS];
+const FOOT: [&str; 5] = ["Total", MIN, "Avg Latencies", MAX, OVERFLOWS];
+const MIN: &str = "Min Latencies";
+const MAX: &str = "Max Latencies";
 const OVERFLOWS: &str = "Histogram Overflows";
 
+fn is_spike(line: &str) -> bool {
+    line.contains(" Spike:") || line.starts_with("spikes = ")
+}
+
+/// A status line.
+struct Line {
+    number: u32,
+    id: u64,
+    interval_us: Option<u64>,
+    widths: Option<[usize; 2]>,
+    thread: Thread,
+}
+
+/// The status line in a line, which may have other text before it. signaltest's has no interval, cyclicdeadline's no
+/// priority.
+pub(crate) fn status_in(line: &str) -> Option<&str> {
+    let is_head = |rest: &str| {
+        let rest = rest.trim_start();
+        let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        number.len() < rest.len() && number.trim_start().starts_with('(')
+    };
+    let found = line.match_indices("T:").find(|(at, _)| is_head(&line[at + 2..]))?;
+    let line = &line[found.0..];
+    (!line.contains(" Min:") || line.contains(" I:") && line.contains(" P:")).then_some(line)
+}
+
 /// Parses `T: 0 (  162) P:95 I:1000 C:   1998 Min:   3543 Act: 3607 Avg: 4129 Max:  785070 SMI:       0`.
-fn status(line: &str) -> Option<(u32, Thread)> {
+fn status(line: &str) -> Option<Line> {
     let field = |name: &str| {
         let rest = &line[line.find(name)? + name.len()..];
         rest.split_ascii_whitespace().next()?.parse::<u64>().ok()
@@ -127,7 +276,15 @@ fn status(line: &str) -> Option<(u32, Thread)> {
         smi: field("SMI:"),
         ..Thread::default()
     };
-    Some((field("T:")? as u32, thread))
+    let width = |from: &str, to: &str| Some(line.split_once(from)?.1.split_once(to)?.0.len());
+    let id = line.split_once('(').and_then(|(_, rest)| rest.split_once(')')?.0.trim().parse().ok());
+    Some(Line {
+        number: u32::try_from(field("T:")?).ok()?,
+        id: id.unwrap_or(0),
+        interval_us: field("I:"),
+        widths: width("Min:", " Act:").zip(width("Act:", " Avg:")).map(|(min, act)| [min, act]),
+        thread,
+    })
 }
 
 fn numbers(text: &str) -> Option<Vec<u64>> {
@@ -178,6 +335,54 @@ mod tests {
         let spikes = REAL
             .replace("# Histogram\n", "\nT: 0 Spike:      46: TS:  25971069719\nspikes = 1\n\n# Histogram\n");
         assert_eq!(parse(&spikes), parse(REAL));
+    }
+
+    /// A histogram of one thread with two rows.
+    fn histogram(counts: [u32; 2], max: u32) -> String {
+        format!(
+            "# Histogram\n000002 {:06}\n000003 {:06}\n# Total: 000000000\n# Min Latencies: 00002\n\
+             # Avg Latencies: 00002\n# Max Latencies: {max:05}\n# Histogram Overflows: 00001\n\
+             # Histogram Overflow at cycle number:\n# Thread 0: 00001\n",
+            counts[0], counts[1]
+        )
+    }
+
+    #[test]
+    fn each_histogram_is_a_run() {
+        let (runs, foreign) = runs(&(histogram([5, 6], 9) + "$ again\n" + &histogram([1, 2], 7))).unwrap();
+        let of = |run: &Run| (run.threads[&0].cycles, run.threads[&0].max, run.threads[&0].histogram.total());
+        assert_eq!(runs.iter().map(of).collect::<Vec<_>>(), [(12, 9, 11), (4, 7, 3)]);
+        assert_eq!(foreign, 1);
+    }
+
+    #[test]
+    fn each_start_is_a_run() {
+        let line = |id: u32, cycles: u32| {
+            format!(
+                "T: 0 ({id:5}) P:95 I:1000 C:{cycles:7} Min:      2 Act:    2 Avg:    2 Max:       {cycles}\n"
+            )
+        };
+        let text = line(0, 0) + &line(7, 3) + &line(7, 5) + &line(8, 9);
+        let (runs, _) = runs(&text).unwrap();
+        assert_eq!(runs.iter().map(|run| run.threads[&0].max).collect::<Vec<_>>(), [5, 9]);
+    }
+
+    #[test]
+    fn foot_above_the_rows_and_other_lines_are_read() {
+        let text = "START: cyclictest\n# Total: 000000003\n# Min Latencies: 00007\n# Avg Latencies: 00007\n\
+                    # Max Latencies: 00009\n# Histogram Overflows: 00001\n\n000007 000002\n000008 000001\n";
+        let threads = parse(text).unwrap();
+        assert_eq!((threads.len(), threads[&0].cycles, threads[&0].max), (1, 4, 9));
+        let torn = histogram([5, 6], 9).replace("000003", "x\n000003");
+        assert_eq!(parse(&torn).unwrap_err(), CyclictestError::Line { line: 3, text: "x".into() });
+        let cut = histogram([5, 6], 9).split("# Total").next().unwrap().to_owned();
+        assert_eq!(parse(&cut), Err(CyclictestError::CutOff));
+    }
+
+    #[test]
+    fn signaltest_is_another_tool() {
+        let line = "T: 0 (25127) P: 0 C:    200 Min:     10 Act:   14 Avg:   59 Max:    1940\n";
+        assert_eq!(parse(line), Err(CyclictestError::NoThread));
     }
 
     #[test]

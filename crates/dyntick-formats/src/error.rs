@@ -23,14 +23,24 @@ pub enum Error {
         offset: usize,
     },
     /// The output belongs to no known tool.
-    #[error("this is not the output of a supported tool ({}), or not in a supported format", tools.join(", "))]
+    #[error(
+        "this is not the output of a supported tool ({}), or not in a supported format. Name the figure of any other \
+         program with --pattern or --path of compare, or in a study",
+        tools.join(", ")
+    )]
     Unknown {
         /// The supported tools.
         tools: Vec<&'static str>,
     },
+    /// The output is a file of bytes.
+    #[error("this is {what}")]
+    Binary {
+        /// The kind of the file, and the remedy.
+        what: &'static str,
+    },
     /// The output is in an unsupported form.
-    #[error("this is {tool}'s human-readable output, which is not read; {fix}")]
-    ForPeople {
+    #[error("this is {tool}'s output in a form that is not read; {fix}")]
+    Unread {
         /// The tool's name.
         tool: &'static str,
         /// The option for a supported form.
@@ -73,14 +83,14 @@ pub enum Error {
         why: &'static str,
     },
     /// The output has too many metrics.
-    #[error(
-        "{tool} has more than {limit} metrics here: have it report less (fio --group_reporting, perf stat without -A)"
-    )]
+    #[error("{tool} has more than {limit} metrics here; {fix}")]
     Many {
         /// The tool's name.
         tool: &'static str,
         /// The limit.
         limit: usize,
+        /// The option for fewer.
+        fix: &'static str,
     },
     /// The output has no figures.
     #[error("this is {tool}'s output, but it contains no figures: did {tool} run to completion?")]
@@ -127,6 +137,11 @@ pub enum CyclictestError {
     /// There is no status line.
     #[error("no line 'T: 0 …': this is not the output of cyclictest, or it was killed before it printed any")]
     NoThread,
+    /// The foot of a histogram is missing.
+    #[error(
+        "the histogram ends before '# Max Latencies': cyclictest was killed, or the file is cut off. Run it to its end"
+    )]
+    CutOff,
     /// A line was not understood.
     #[error("line {line}: '{text}' is not valid cyclictest output")]
     Line {

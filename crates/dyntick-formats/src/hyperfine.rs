@@ -22,6 +22,9 @@ pub struct Benchmark {
     /// The mean system time, in seconds.
     #[serde(default)]
     pub system: Option<f64>,
+    /// The exit status of each run; null for a run that a signal ended.
+    #[serde(default)]
+    pub exit_codes: Vec<Option<i64>>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +47,11 @@ pub(crate) fn knows(text: &str) -> bool {
 /// Adds the metrics. Only the time decides which of two commands is better; user and system times explain it.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     for benchmark in parse(text)? {
+        let failed = benchmark.exit_codes.iter().filter(|code| **code != Some(0)).count();
+        if failed > 0 {
+            let what = format!("{failed} runs of '{}' did not end with status 0", benchmark.command);
+            return Err(Error::Failed { tool: TOOL, what });
+        }
         let name = |what: &str| format!("hyperfine/{}/{what}", benchmark.command);
         let times = benchmark.times.iter();
         times
@@ -56,4 +64,22 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dyntick_model::Clock;
+
+    #[test]
+    fn failed_runs_are_refused() {
+        let file = |codes: &str| {
+            format!("{{\"results\": [{{\"command\": \"a\", \"times\": [1.5], \"exit_codes\": [{codes}]}}]}}")
+        };
+        let read = |codes: &str| metrics(&file(codes), &mut Collector::new(TOOL, Clock::Wall));
+        assert!(read("0").is_ok());
+        for codes in ["1", "null"] {
+            assert!(matches!(read(codes), Err(Error::Failed { .. })), "{codes}");
+        }
+    }
 }

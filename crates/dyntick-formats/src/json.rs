@@ -17,6 +17,31 @@ pub fn first<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Resul
     })
 }
 
+/// Parses each object that begins a line, as [`first`] does the first; at least one.
+pub fn all<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Result<Vec<T>, Error> {
+    let mut found = vec![];
+    let mut rest = text;
+    while found.is_empty() || begin(rest, &['{']).is_some() {
+        let begin = begin(rest, &['{']).unwrap_or(0);
+        let above = text.len() - rest.len() + begin;
+        let mut reader = serde_json::Deserializer::from_str(&rest[begin..]).into_iter::<T>();
+        match reader.next() {
+            Some(Ok(document)) => found.push(document),
+            Some(Err(error)) => {
+                let lines = text[..above].lines().count();
+                let from =
+                    if lines == 0 { String::new() } else { format!(" (counted from line {})", lines + 1) };
+                return Err(Error::json(tool, format_args!("{error}{from}")));
+            }
+            None => return Err(Error::json(tool, "there is no line that begins with '{'")),
+        }
+        rest = &rest[begin + reader.byte_offset()..];
+        // What follows on the line of the end is no beginning.
+        rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+    }
+    Ok(found)
+}
+
 /// The offset of the first line whose first character is one of these.
 pub fn begin(text: &str, marks: &[char]) -> Option<usize> {
     let mut at = 0;

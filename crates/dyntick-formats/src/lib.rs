@@ -2,20 +2,25 @@
 //! Files of other tools. It writes Parquet tables of observations. It reads the output of measuring tools, each by its
 //! own reader, or as metrics by [`metrics()`], which recognises the tool.
 
+mod benchmarks;
 pub mod cyclictest;
 mod error;
 pub mod fio;
 pub mod hackbench;
 pub mod hwlatdetect;
 pub mod hyperfine;
+pub mod idle_counters;
+pub mod interrupts;
 mod json;
 mod metrics;
 mod observations;
 pub mod oslat;
+mod pairs;
 pub mod perf_stat;
 pub mod picked;
 pub mod qperf;
 mod rt_tests;
+mod rteval;
 pub mod rtla;
 pub mod schbench;
 pub mod stress_ng;
@@ -23,5 +28,5 @@ mod text;
 pub mod turbostat;
 
 pub use error::Error;
-pub use metrics::{MAX_BYTES, MAX_LINES, MAX_METRICS, Output, metrics, tools};
+pub use metrics::{MAX_BYTES, MAX_LINES, MAX_METRICS, Output, metrics, metrics_in_unit, tools};
 pub use observations::{Observation, ObservationError, write_parquet};

@@ -8,11 +8,12 @@ pub(crate) use collect::{Collector, Kind};
 
 use crate::text::without_escapes;
 use crate::{
-    Error, cyclictest, fio, hackbench, hwlatdetect, hyperfine, oslat, perf_stat, qperf, rtla, schbench,
-    stress_ng, turbostat,
+    Error, benchmarks, cyclictest, fio, hackbench, hwlatdetect, hyperfine, idle_counters, interrupts, oslat,
+    pairs, perf_stat, qperf, rteval, rtla, schbench, stress_ng, turbostat,
 };
 use dyntick_model::Clock;
 use dyntick_stats::{Metric, MetricName};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest output that is read, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
@@ -26,6 +27,10 @@ pub struct Output {
     pub tool: &'static str,
     /// The metrics in their printed order; each name once.
     pub metrics: Vec<(MetricName, Metric)>,
+    /// The settings that the file states, each with all of its values.
+    pub settings: BTreeMap<&'static str, BTreeSet<String>>,
+    /// Notes on what was assumed and on what was not used.
+    pub notes: Vec<String>,
 }
 
 /// One tool: its name, and the functions that recognise and read its output.
@@ -40,51 +45,123 @@ const READERS: &[Reader] = &[
     Reader { tool: "fio", knows: fio::knows, read: fio::metrics },
     Reader { tool: "hyperfine", knows: hyperfine::knows, read: hyperfine::metrics },
     Reader { tool: "oslat", knows: oslat::knows, read: oslat::metrics },
+    Reader { tool: "iperf3", knows: benchmarks::knows_iperf3, read: benchmarks::metrics_of_iperf3 },
+    Reader { tool: "rt-tests", knows: pairs::knows_json, read: pairs::metrics_of_json },
     Reader { tool: "cyclictest", knows: cyclictest::knows_json, read: cyclictest::metrics_of_json },
     Reader { tool: "perf stat", knows: perf_stat::knows_json, read: perf_stat::metrics_of_json },
     Reader { tool: "schbench", knows: schbench::knows, read: schbench::metrics },
     Reader { tool: "stress-ng", knows: stress_ng::knows, read: stress_ng::metrics },
     Reader { tool: "rtla", knows: rtla::knows, read: rtla::metrics },
     Reader { tool: "hwlatdetect", knows: hwlatdetect::knows, read: hwlatdetect::metrics },
+    Reader { tool: "rteval", knows: rteval::knows, read: rteval::metrics },
+    Reader { tool: "sockperf", knows: benchmarks::knows_sockperf, read: benchmarks::metrics_of_sockperf },
+    Reader { tool: "netperf", knows: benchmarks::knows_netperf, read: benchmarks::metrics_of_netperf },
+    Reader { tool: "sysbench", knows: benchmarks::knows_sysbench, read: benchmarks::metrics_of_sysbench },
+    Reader {
+        tool: "perf bench",
+        knows: benchmarks::knows_perf_bench,
+        read: benchmarks::metrics_of_perf_bench,
+    },
     Reader { tool: "hackbench", knows: hackbench::knows, read: hackbench::metrics },
+    Reader {
+        tool: "cpupower monitor",
+        knows: idle_counters::knows_monitor,
+        read: idle_counters::metrics_of_monitor,
+    },
+    Reader { tool: "idle counters", knows: idle_counters::knows, read: idle_counters::metrics },
+    Reader { tool: "/proc/interrupts", knows: interrupts::knows, read: interrupts::metrics },
     Reader { tool: "turbostat", knows: turbostat::knows, read: turbostat::metrics },
     Reader { tool: "cyclictest", knows: cyclictest::knows, read: cyclictest::metrics },
+    Reader { tool: "rt-tests", knows: pairs::knows, read: pairs::metrics },
     Reader { tool: "qperf", knows: qperf::knows, read: qperf::metrics },
     Reader { tool: "perf stat", knows: perf_stat::knows_csv, read: perf_stat::metrics_of_csv },
+    Reader { tool: "perf stat", knows: perf_stat::knows_people, read: perf_stat::metrics_of_people },
 ];
 
-/// A human-readable output: a text in it, its tool, and how to get a readable form.
-struct ForPeople {
+/// An output that is not read: a text in it, its tool, and how to get a form that is.
+struct Unread {
     mark: &'static str,
     tool: &'static str,
     fix: &'static str,
 }
 
-const FOR_PEOPLE: &[ForPeople] = &[
-    ForPeople { mark: "Performance counter stats for", tool: "perf stat", fix: "run it with -x or -j" },
-    ForPeople { mark: ": (groupid=", tool: "fio", fix: "run it with --output-format=json or json+" },
-    ForPeople {
-        mark: "Time (mean ± σ):",
-        tool: "hyperfine",
-        fix: "run it with --export-json FILE and compare that file",
-    },
+const FIO: &str = "run it with --output-format=json or json+";
+const PICK: &str = "compare one of its figures with --pattern 'REGEX' or, of JSON, --path PATH";
+const SYSSTAT: &str = "compare the output of the workload, or one figure with --pattern 'REGEX'";
+const TRACE: &str = "record with dyntick record, and read that with dyntick explain";
+
+const fn unread(mark: &'static str, tool: &'static str, fix: &'static str) -> Unread {
+    Unread { mark, tool, fix }
+}
+
+/// The outputs that are refused by name. Marks are texts that no other tool of the list prints.
+const UNREAD: &[Unread] = &[
+    unread(": (groupid=", "fio", FIO),
+    unread("Time (mean ± σ):", "hyperfine", "run it with --export-json FILE and compare that file"),
+    unread("%c0  GHz", "turbostat (before 4.0)", "run a newer turbostat"),
+    unread("%c0   GHz", "turbostat (before 4.0)", "run a newer turbostat"),
+    unread("\"rt_test_version", "rt-tests (another program)", PICK),
+    unread(
+        "<rteval",
+        "rteval (summary.xml)",
+        "print its report with rteval --summarize FILE, and compare that",
+    ),
+    unread("jitterdebugger", "jitterdebugger", PICK),
+    unread("# tracer: ", "ftrace", TRACE),
+    unread("Connecting to host ", "iperf3", "run it with --json"),
+    unread("Client connecting to ", "iperf (version 2)", "run iperf3 with --json"),
+    unread("requests per second", "redis-benchmark", PICK),
+    unread("Requests/sec:", "wrk", PICK),
+    unread("Ops/sec     Hits/sec", "memtier_benchmark", PICK),
+    unread("PowerTOP", "powertop", PICK),
+    unread("<PhoronixTestSuite>", "the Phoronix Test Suite", PICK),
+    unread("System Benchmarks Index", "UnixBench", PICK),
+    unread("Best Rate MB/s", "STREAM", PICK),
+    unread("CoreMark", "CoreMark", PICK),
+    unread("procs -----------memory", "vmstat", SYSSTAT),
+    unread("%usr   %nice", "mpstat", SYSSTAT),
+    unread("%usr %system", "pidstat", SYSSTAT),
+    unread("avg-cpu:  %user", "iostat", SYSSTAT),
+    unread("%user     %nice", "sar", SYSSTAT),
+    unread("\t%user\t", "sadf (sysstat)", SYSSTAT),
+    unread("\t%idle\t", "sadf (sysstat)", SYSSTAT),
+    unread("ATOP - ", "atop", SYSSTAT),
+];
+
+/// Files that are no text, by their first bytes.
+const BINARY: &[(&[u8], &str)] = &[
+    (
+        b"\x17\x08\x44tracing",
+        "a trace of trace-cmd (trace.dat), and not a tool's output: record with dyntick record, and read that with dyntick \
+                         explain",
+    ),
+    (b"PERFILE2", "perf.data: print it with perf script, or compare the output of perf stat"),
+    (b"\x1f\x8b", "compressed with gzip: unpack it with gunzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it with unzstd"),
+    (b"\xfd7zXZ", "compressed with xz: unpack it with unxz"),
 ];
 
 /// Reads the output of a tool. The caller knows the clock of the runs: [`Clock::Wall`] for files of unknown origin.
 /// Errors do not name the file; the caller does.
 pub fn metrics(bytes: &[u8], clock: Clock) -> Result<Output, Error> {
+    metrics_in_unit(bytes, clock, None)
+}
+
+/// The same, with the unit of latencies for files that do not state it.
+pub fn metrics_in_unit(bytes: &[u8], clock: Clock, unit: Option<cyclictest::Unit>) -> Result<Output, Error> {
     let text = text_of(bytes)?;
     let text = without_escapes(text);
     let Some(reader) = READERS.iter().find(|reader| (reader.knows)(&text)) else {
-        let printed = FOR_PEOPLE.iter().find(|output| text.contains(output.mark));
+        let printed = UNREAD.iter().find(|output| text.contains(output.mark));
         return Err(match printed {
-            Some(output) => Error::ForPeople { tool: output.tool, fix: output.fix },
+            _ if fio::is_terse(&text) => Error::Unread { tool: "fio", fix: FIO },
+            Some(output) => Error::Unread { tool: output.tool, fix: output.fix },
             None => Error::Unknown { tools: tools() },
         });
     };
-    let mut collector = Collector::new(reader.tool, clock);
+    let mut collector = Collector::new(reader.tool, clock).in_unit(unit);
     (reader.read)(&text, &mut collector)?;
-    Ok(Output { tool: reader.tool, metrics: collector.finish()? })
+    collector.finish()
 }
 
 /// The names of the supported tools, each once.
@@ -96,6 +173,9 @@ pub fn tools() -> Vec<&'static str> {
 }
 
 fn text_of(bytes: &[u8]) -> Result<&str, Error> {
+    if let Some((_, what)) = BINARY.iter().find(|(begin, _)| bytes.starts_with(begin)) {
+        return Err(Error::Binary { what });
+    }
     if bytes.len() > MAX_BYTES {
         return Err(Error::Long { size: bytes.len(), unit: "bytes", limit: MAX_BYTES });
     }
@@ -124,12 +204,22 @@ mod tests {
     }
 
     #[test]
-    fn human_readable_output_is_refused_with_a_fix() {
-        let error =
-            metrics(b"\n Performance counter stats for 'true':\n\n 0.5 msec task-clock\n", Clock::Wall);
+    fn unread_output_is_refused_by_name_with_a_fix() {
+        let refused = |text: &[u8]| metrics(text, Clock::Wall).unwrap_err().to_string();
         assert_eq!(
-            error.unwrap_err().to_string(),
-            "this is perf stat's human-readable output, which is not read; run it with -x or -j"
+            refused(b"3;fio-3.36;random-read;0;0;1048576;34952\n"),
+            "this is fio's output in a form that is not read; run it with --output-format=json or json+"
         );
+        assert!(refused(b"host\t600\t1700000000\tall\t%user\t0.51\n").contains("sadf (sysstat)"));
+        assert!(refused(b"PERFILE2\x01\xff").contains("perf.data"));
+        assert!(refused(b"\x1f\x8b\x08").contains("gunzip"));
+    }
+
+    #[test]
+    fn every_mark_is_of_one_tool() {
+        for Unread { mark, tool, .. } in UNREAD {
+            let first = UNREAD.iter().find(|other| mark.contains(other.mark)).unwrap();
+            assert_eq!(first.tool, *tool, "{mark}");
+        }
     }
 }

@@ -133,7 +133,7 @@ impl Picker {
         clock: Clock,
     ) -> Result<Metric, PickError> {
         let values = Values::Runs(self.values(output)?);
-        Ok(Metric { unit: unit.to_owned(), better, clock, values })
+        Ok(Metric::new(unit, better, clock, values))
     }
 
     /// Picks from each document, since some programs print one per line. Text before the first and after the last is

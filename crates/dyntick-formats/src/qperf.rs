@@ -40,9 +40,8 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, Values>, QperfError> {
 
 /// Recognises a test's name with a value below it.
 pub(crate) fn knows(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.next().is_some_and(is_name)
-        && lines.next().is_some_and(|line| line.starts_with(' ') && line.contains("  =  "))
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines.windows(2).any(|pair| is_name(pair[0]) && is_value(pair[1]))
 }
 
 fn is_name(line: &str) -> bool {
@@ -50,20 +49,44 @@ fn is_name(line: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Adds the metrics, without the settings that qperf repeats (`-v`), e.g. the message size.
+fn is_value(line: &str) -> bool {
+    line.starts_with(char::is_whitespace) && line.contains("  =  ")
+}
+
+/// Adds the metrics of each test in their order: a test that was printed again is another run. Settings that qperf
+/// repeats (`-v`), e.g. the message size, are left out. Lines of a shell around the output are skipped.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
-    for (test, values) in parse(text)? {
-        for (name, value) in values {
-            let (kind, factor) = match name.as_str() {
-                "latency" => (Kind::TIME, 1e3),
-                "bw" | "send_bw" | "recv_bw" => (Kind::BANDWIDTH, 1.0),
-                "msg_rate" => (Kind::RATE, 1.0),
-                _ if name.ends_with("_cost") => (Kind { unit: "", better: Better::Lower }, 1.0),
-                _ => continue,
-            };
-            into.value(&format!("qperf/{test}/{name}"), kind, value * factor)?;
+    let (mut test, mut foreign) = (None, 0);
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        if is_name(line) {
+            test = Some(line.trim_end().trim_end_matches(':'));
+            continue;
         }
+        let Some((name, value)) = line.split_once('=').filter(|_| line.starts_with(char::is_whitespace))
+        else {
+            test = None;
+            foreign += 1;
+            continue;
+        };
+        let (Some(test), name) = (test, name.trim()) else {
+            foreign += 1;
+            continue;
+        };
+        let (kind, factor) = match name {
+            "latency" => (Kind::TIME, 1e3),
+            "bw" | "send_bw" | "recv_bw" => (Kind::BANDWIDTH, 1.0),
+            "msg_rate" => (Kind::RATE, 1.0),
+            _ if name.ends_with("_cost") => (Kind::new("", Better::Lower), 1.0),
+            "msg_size" | "protocol" | "time" => {
+                into.setting(if name == "time" { "time" } else { "message" }, value.trim());
+                continue;
+            }
+            _ => continue,
+        };
+        let value = measured(value).ok_or_else(|| Error::line("qperf", index, line))?;
+        into.value(&format!("qperf/{test}/{name}"), kind, value * factor)?;
     }
+    into.skipped(foreign);
     Ok(())
 }
 
@@ -82,7 +105,9 @@ fn factor(unit: &str) -> Option<f64> {
         "ms" => Some(1e3),
         "sec" => Some(1e6),
         "/sec" => Some(1.0),
-        _ => ["B/sec", "/sec", ""].iter().find_map(|end| prefix(unit.strip_suffix(end)?)),
+        _ => [("B/sec", 1.0), ("b/sec", 0.125), ("/sec", 1.0), ("", 1.0)]
+            .iter()
+            .find_map(|(end, factor)| Some(prefix(unit.strip_suffix(end)?)? * factor)),
     }
 }
 
@@ -113,6 +138,20 @@ mod tests {
         assert_eq!((latency["latency"], latency["msg_rate"], latency["time"]), (16.2, 61700.0, 2e6));
         assert!(!latency.contains_key("protocol"));
         assert_eq!(tests["tcp_bw"]["bw"], 1.62e9);
+    }
+
+    #[test]
+    fn prompts_bits_and_repetitions_are_read() {
+        let mut collector = Collector::new("qperf", dyntick_model::Clock::Wall);
+        let text = format!("$ qperf host tcp_lat\n{REAL}{}", REAL.replace("1.62 GB/sec", "8 Gb/sec"));
+        assert!(knows(&text));
+        metrics(&text, &mut collector).unwrap();
+        let output = collector.finish().unwrap();
+        let (_, bw) = output.metrics.iter().find(|(name, _)| name.as_str() == "qperf/tcp_bw/bw").unwrap();
+        assert_eq!(bw.values, dyntick_stats::Values::Runs(vec![1.62e9, 1e9]));
+        assert_eq!(output.notes, ["1 line that is not qperf's skipped"]);
+        let odd = REAL.replace("GB/sec", "furlongs");
+        assert!(metrics(&odd, &mut Collector::new("qperf", dyntick_model::Clock::Wall)).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::Error;
 use crate::json;
+use crate::metrics::Collector;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -30,6 +31,21 @@ pub struct Threads<T> {
 /// Returns true if a program of rt-tests wrote this.
 pub fn is(text: &str) -> bool {
     text.contains("\"rt_test_version") && text.contains("\"thread\"")
+}
+
+/// The name of the program that wrote the file, by its command line.
+pub fn program(text: &str) -> Option<&str> {
+    let words = text.lines().find_map(command)?.1;
+    words.split_ascii_whitespace().next()?.rsplit('/').next()
+}
+
+/// Adds the command line as a setting, without the name of the file that it writes.
+pub fn put_command(text: &str, into: &mut Collector) {
+    if let Some((_, words)) = text.lines().find_map(command) {
+        let is_kept = |word: &&str| !word.starts_with("--json");
+        let words: Vec<&str> = words.split_ascii_whitespace().filter(is_kept).collect();
+        into.setting("command", &words.join(" "));
+    }
 }
 
 /// Reads the threads of a file.

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::json;
 use crate::metrics::{Collector, Kind};
 use crate::text::number;
+use dyntick_stats::Exposure;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -23,10 +24,20 @@ struct File {
     int: BTreeMap<String, serde_json::Number>,
 }
 
-/// Reads the blocks as they were printed last, from either form.
-pub fn parse(text: &str) -> Result<Blocks, Error> {
-    let blocks = if is_json(text) { of_json(text)? } else { of_text(text)? };
-    if blocks.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(blocks) }
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// The blocks, as they were printed last.
+    pub blocks: Blocks,
+    /// The exposure of each block.
+    pub exposures: BTreeMap<String, Exposure>,
+}
+
+/// Reads the runs, from either form. A run ends with its average rate; old versions print none, and are one run.
+pub fn parse(text: &str) -> Result<Vec<Run>, Error> {
+    let runs =
+        if is_json(text) { vec![Run { blocks: of_json(text)?, ..Run::default() }] } else { of_text(text)? };
+    if runs.iter().all(|run| run.blocks.is_empty()) { Err(Error::Nothing { tool: TOOL }) } else { Ok(runs) }
 }
 
 fn is_json(text: &str) -> bool {
@@ -38,10 +49,17 @@ pub(crate) fn knows(text: &str) -> bool {
 }
 
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
-    for (block, figures) in parse(text)? {
-        let (kind, factor) = if block == "rps" { (Kind::RATE, 1.0) } else { (Kind::TIME, 1e3) };
-        for (figure, value) in figures {
-            into.value(&format!("schbench/{block}/{figure}"), kind, value * factor)?;
+    for run in parse(text)? {
+        for (block, figures) in run.blocks {
+            into.watched(run.exposures.get(&block).copied().unwrap_or_default());
+            for (figure, value) in figures {
+                let (kind, factor) = if block == "rps" {
+                    (Kind::RATE, 1.0)
+                } else {
+                    (Kind::of_time(&figure).cut_to(1e3), 1e3)
+                };
+                into.value(&format!("schbench/{block}/{figure}"), kind, value * factor)?;
+            }
         }
     }
     Ok(())
@@ -81,25 +99,39 @@ fn block(line: &str) -> Option<&'static str> {
     begins.iter().find_map(|(mark, block)| line.starts_with(mark).then_some(*block))
 }
 
-fn of_text(text: &str) -> Result<Blocks, Error> {
-    let mut blocks = Blocks::new();
+fn of_text(text: &str) -> Result<Vec<Run>, Error> {
+    let (mut runs, mut run) = (Vec::new(), Run::default());
     let mut current = None;
     for (index, line) in text.lines().enumerate() {
         let wrong = || Error::line(TOOL, index, line);
         if let Some(name) = block(line) {
-            blocks.insert(name.to_owned(), Figures::new());
+            run.blocks.insert(name.to_owned(), Figures::new());
+            run.exposures.insert(name.to_owned(), exposure(line));
             current = Some(name);
         } else if let Some(rps) = line.strip_prefix("average rps: ") {
             let rps = number(rps.trim()).ok_or_else(wrong)?;
-            blocks.entry("rps".into()).or_default().push(("avg".into(), rps));
+            run.blocks.entry("rps".into()).or_default().push(("avg".into(), rps));
+            runs.push(std::mem::take(&mut run));
+            current = None;
         } else if let Some(name) = current.filter(|_| line.starts_with(['\t', ' '])) {
             let figures = row(line).ok_or_else(wrong)?;
-            blocks.entry(name.to_owned()).or_default().extend(figures);
+            run.blocks.entry(name.to_owned()).or_default().extend(figures);
         } else {
             current = None;
         }
     }
-    Ok(blocks)
+    // Blocks below the last average are those of a run that was ended.
+    if runs.is_empty() {
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
+/// Parses `… runtime 30 (s) (434563 total samples)`.
+fn exposure(line: &str) -> Exposure {
+    let before = |mark: &str| line.split_once(mark)?.0.rsplit([' ', '(']).next()?.parse::<u64>().ok();
+    let seconds = before(" (s)").map(|seconds| seconds as f64);
+    Exposure { samples: before(" total samples"), seconds, stopped_early: false }
 }
 
 /// Parses `\t* 99.0th: 5272       (20 samples)` or `\t  min=3, max=9474`.
@@ -125,9 +157,24 @@ mod tests {
     #[test]
     fn old_form_is_read() {
         let text = "Latency percentiles (usec)\n\t50.0000th: 4\n\t*99.0000th: 13\n\t99.5000th: 60\n\tOver=0, min=0, max=214\n";
-        let blocks = parse(text).unwrap();
+        let blocks = parse(text).unwrap().remove(0).blocks;
         let expected = [("p50", 4.0), ("p99", 13.0), ("p99.5", 60.0), ("min", 0.0), ("max", 214.0)];
         assert_eq!(blocks["latency"], expected.map(|(name, value)| (name.to_owned(), value)));
+    }
+
+    #[test]
+    fn average_rate_ends_a_run() {
+        let block = |max: u32| {
+            format!(
+                "Wakeup Latencies percentiles (usec) runtime 30 (s) (434 total samples)\n  * 99.0th: 9 (1 samples)\n  min=1, max={max}\n"
+            )
+        };
+        let run = |max: u32| block(1) + &block(max) + "average rps: 5.5\n";
+        let runs = parse(&(run(7) + &run(8) + &block(9))).unwrap();
+        let max = |run: &Run| run.blocks["wakeup"].last().unwrap().1;
+        assert_eq!(runs.iter().map(max).collect::<Vec<_>>(), [7.0, 8.0]);
+        let expected = Exposure { samples: Some(434), seconds: Some(30.0), stopped_early: false };
+        assert_eq!(runs[0].exposures["wakeup"], expected);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod yaml;
 
 use crate::Error;
 use crate::metrics::{Collector, Kind};
-use dyntick_stats::Better;
+use dyntick_stats::{Better, Exposure};
 use std::collections::HashMap;
 
 const TOOL: &str = "stress-ng";
@@ -35,7 +35,13 @@ pub(crate) fn knows(text: &str) -> bool {
 }
 
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
+    if let Some(hogs) = table::hogs(text) {
+        into.setting("hogs", hogs);
+    }
     for stressor in parse(text)? {
+        let seconds =
+            stressor.values.iter().find(|(key, _)| key == "wall-clock-time").map(|(_, seconds)| *seconds);
+        into.watched(Exposure { seconds, ..Exposure::default() });
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (key, value) in &stressor.values {
             let again = seen.entry(key).and_modify(|count| *count += 1).or_insert(1);
@@ -53,4 +59,4 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
 }
 
 /// The kind of a figure that counts work.
-const WORK: Kind<'static> = Kind { unit: "", better: Better::Higher };
+const WORK: Kind<'static> = Kind::new("", Better::Higher).growing();

@@ -5,10 +5,10 @@
 //! decides and nothing is inferred. Rows of a core's second thread are shorter: figures of the core or the package are
 //! in the first thread's row.
 
-use crate::Error;
 use crate::metrics::{Collector, Kind};
 use crate::text::number;
-use dyntick_stats::Better;
+use crate::{Error, MAX_METRICS};
+use dyntick_stats::{Better, Exposure};
 use std::collections::{BTreeMap, HashMap};
 
 const TOOL: &str = "turbostat";
@@ -132,7 +132,17 @@ impl<'a> Sums<'a> {
 }
 
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
-    for (cpu, means) in parse(text)? {
+    let means = parse(text)?;
+    into.watched(Exposure { seconds: interval(text), ..Exposure::default() });
+    let figures: usize = means.values().map(Vec::len).sum();
+    let is_large = figures > MAX_METRICS && means.contains_key(&None);
+    if is_large {
+        let cpus = means.len() - 1;
+        into.note(format_args!(
+            "{figures} figures are too many, those of {cpus} CPUs are left out: run it with --cpu for some CPUs"
+        ));
+    }
+    for (cpu, means) in means.into_iter().filter(|(cpu, _)| !is_large || cpu.is_none()) {
         let place = cpu.map_or(String::new(), |cpu| format!("cpu{cpu}/"));
         for (column, value) in means {
             into.value(&format!("turbostat/{place}{column}"), kind(&column), value)?;
@@ -141,18 +151,34 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     Ok(())
 }
 
+/// The seconds of an interval: those of the command (`60.014 sec`), or between two time stamps.
+fn interval(text: &str) -> Option<f64> {
+    let of_command = text.lines().find_map(|line| number(line.trim().strip_suffix(" sec")?));
+    let stamps = || {
+        let column = text.lines().find(|line| is_header(line))?;
+        let at = cells(column).iter().position(|cell| *cell == "Time_Of_Day_Seconds")?;
+        let stamp = |line: &str| number(cells(line).get(at)?);
+        let mut stamps: Vec<f64> = text.lines().filter_map(stamp).collect();
+        stamps.sort_by(f64::total_cmp);
+        let steps: Vec<f64> =
+            stamps.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.1).collect();
+        dyntick_stats::median(&steps).map(|median| median.value)
+    };
+    of_command.or_else(stamps)
+}
+
 /// The kind of a column. Counts are per interval. Idle states have no known better direction.
 fn kind(column: &str) -> Kind<'static> {
-    let unknown = |unit| Kind { unit, better: Better::Unknown };
+    let unknown = |unit| Kind::new(unit, Better::Unknown);
     match column {
         _ if column.ends_with("Watt") => Kind::POWER,
-        _ if column.ends_with("_J") => Kind { unit: "J", better: Better::Lower },
+        _ if column.ends_with("_J") => Kind::new("J", Better::Lower).growing(),
         _ if column.contains('%') => Kind::SHARE,
         _ if column.ends_with("MHz") => unknown("MHz"),
         _ if column.ends_with("Tmp") => unknown("°C"),
         "IPC" => unknown(""),
-        "IRQ" | "NMI" | "SMI" => Kind { unit: "1/interval", better: Better::Lower },
-        _ if is_idle_state(column) => unknown("1/interval"),
+        "IRQ" | "NMI" | "SMI" => Kind::new("1/interval", Better::Lower).growing(),
+        _ if is_idle_state(column) => unknown("1/interval").growing(),
         _ => unknown(""),
     }
 }
@@ -186,6 +212,25 @@ mod tests {
         assert_eq!(summary[&None], [("Busy%".into(), 2.0), ("PkgWatt".into(), 20.0)]);
         let packages = parse("PkgWatt\n30.0\n10.0\n20.0\nPkgWatt\n40.0\n10.0\n30.0\n").unwrap();
         assert_eq!(packages[&None], [("PkgWatt".into(), 35.0)]);
+    }
+
+    #[test]
+    fn interval_is_that_of_the_command_or_between_time_stamps() {
+        assert_eq!(interval("x\n60.014 sec\nBusy%\n1.0\n"), Some(60.014));
+        assert_eq!(interval("Time_Of_Day_Seconds\tBusy%\n10.0\t1\n15.0\t1\n20.0\t1\n"), Some(5.0));
+        assert_eq!(interval("Busy%\n1.0\n"), None);
+    }
+
+    #[test]
+    fn figures_of_the_machine_are_read_if_there_are_too_many() {
+        let columns: Vec<String> = (0..50).map(|column| format!("C{column}%")).collect();
+        let row = |cpu: &str| format!("{cpu}\t{}\n", vec!["1"; 51].join("\t"));
+        let rows: String = (0..256).map(|cpu: u32| row(&cpu.to_string())).collect();
+        let text = format!("CPU\tBusy%\t{}\n{}{rows}", columns.join("\t"), row("-"));
+        let mut collector = Collector::new(TOOL, dyntick_model::Clock::Wall);
+        metrics(&text, &mut collector).unwrap();
+        let output = collector.finish().unwrap();
+        assert_eq!((output.metrics.len(), output.notes.len()), (51, 1));
     }
 
     #[test]

@@ -3,21 +3,17 @@
 
 use dyntick_formats::{Error, Output, metrics};
 use dyntick_model::Clock;
-use dyntick_stats::{Metric, MetricName, Samples, Values};
+use dyntick_stats::{About, Exposure, Metric, MetricName, Samples, Values};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The refused files, each with the beginning of its error.
-const REFUSED: [(&str, &str); 3] = [
+const REFUSED: [(&str, &str); 2] = [
     ("fio-failed.json", "fio failed: job 'missing' ended with error 2"),
     (
         "fio-for-people.txt",
-        "this is fio's human-readable output, which is not read; run it with --output-format=json",
-    ),
-    (
-        "perf-stat-for-people.txt",
-        "this is perf stat's human-readable output, which is not read; run it with -x",
+        "this is fio's output in a form that is not read; run it with --output-format=json",
     ),
 ];
 
@@ -37,10 +33,15 @@ fn fixture(name: &str) -> Output {
 }
 
 fn shown(samples: &Samples) -> String {
-    let Samples { counts, overflows, max } = samples;
+    let Samples { counts, overflows, max, width, .. } = samples;
     let quantile = |share| counts.quantile(share).map_or("-".to_owned(), |value| value.to_string());
     let max = max.map_or("-".to_owned(), |max| max.to_string());
-    format!("{} counted, median {}, max {max}, {overflows} beyond", counts.total(), quantile(0.5))
+    let width = width.map_or("-".to_owned(), |width| width.to_string());
+    format!(
+        "{} counted, median {}, max {max}, {overflows} beyond, buckets of {width}",
+        counts.total(),
+        quantile(0.5)
+    )
 }
 
 fn line((name, metric): &(MetricName, Metric)) -> String {
@@ -48,7 +49,22 @@ fn line((name, metric): &(MetricName, Metric)) -> String {
         Values::Runs(values) => values.iter().map(f64::to_string).collect::<Vec<_>>().join(" "),
         Values::Distribution(runs) => runs.iter().map(shown).collect::<Vec<_>>().join(" / "),
     };
-    format!("{name} = {values} [{}] {:?}", metric.unit, metric.better)
+    let About { grows, step, summary_of, exposure } = &metric.about;
+    let mut about = String::new();
+    if *grows {
+        about += ", grows";
+    }
+    if *step > 0.0 {
+        about += &format!(", cut to {step}");
+    }
+    if let Some(of) = summary_of {
+        about += &format!(", of {of}");
+    }
+    if let Some(Exposure { samples, seconds, .. }) = exposure.first() {
+        about += &samples.map_or(String::new(), |samples| format!(", {samples} samples"));
+        about += &seconds.map_or(String::new(), |seconds| format!(", {seconds} s"));
+    }
+    format!("{name} = {values} [{}] {:?}{about}", metric.unit, metric.better)
 }
 
 #[test]
@@ -60,6 +76,8 @@ fn every_output_is_read() {
         let output = metrics(&bytes, Clock::Wall).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut text = format!("{}\n", output.tool);
         output.metrics.iter().for_each(|metric| writeln!(text, "{}", line(metric)).unwrap());
+        output.settings.iter().for_each(|(name, values)| writeln!(text, "{name}: {values:?}").unwrap());
+        output.notes.iter().for_each(|note| writeln!(text, "note: {note}").unwrap());
         insta::assert_snapshot!(name.replace('.', "-"), text);
     }
 }
@@ -103,7 +121,15 @@ fn text_and_json_of_a_run_agree() {
                     let tolerance = if of_text.unit == "ns" { of_times } else { of_others };
                     assert!((a[0] - b[0]).abs() <= tolerance + 1e-6, "{name}: {a:?} {b:?}");
                 }
-                (a, b) => assert_eq!(a, b, "{name}"),
+                (Values::Distribution(a), Values::Distribution(b)) => {
+                    let shape = |runs: &[Samples]| {
+                        runs.iter()
+                            .map(|run| (run.counts.clone(), run.overflows, run.max, run.width))
+                            .collect::<Vec<_>>()
+                    };
+                    assert_eq!(shape(a), shape(b), "{name}");
+                }
+                (a, b) => panic!("{name}: {a:?} {b:?}"),
             }
         }
     }

@@ -25,6 +25,8 @@ pub struct Latency {
     pub meter: Meter,
     /// The threads by their numbers.
     pub threads: BTreeMap<u32, Thread>,
+    /// The unit in which the program counted, and so the width of a row of its histogram, ns.
+    pub width: u64,
 }
 
 impl Latency {
@@ -37,7 +39,10 @@ impl Latency {
             return Ok(text.and_then(|text| of_packets(&text)));
         }
         match text.map(|text| cyclictest::parse(&text)) {
-            Some(Ok(threads)) => Ok(Some(Self { meter, threads: in_ns(threads, unit_ns(words)) })),
+            Some(Ok(threads)) => {
+                let width = unit_ns(words);
+                Ok(Some(Self { meter, threads: in_ns(threads, width), width }))
+            }
             // It was run with `--quiet`, or was ended by the end of the window.
             Some(Err(CyclictestError::NoThread)) | None => Ok(None),
             Some(Err(error)) => Err(error),
@@ -55,7 +60,15 @@ impl Latency {
     pub fn samples(&self) -> Option<Samples> {
         let counts = self.all();
         let max = self.threads.values().map(|thread| thread.max).max();
-        (counts.total() > 0).then(|| Samples { counts, overflows: self.overflows(), max })
+        let (width, overflows) = (self.width, self.overflows());
+        (counts.total() > 0).then_some(Samples {
+            counts,
+            width: Some(width),
+            step: width,
+            overflows,
+            max,
+            mean: None,
+        })
     }
 
     /// The number of latencies beyond the histogram's limit.
@@ -119,7 +132,7 @@ fn of_packets(text: &str) -> Option<Latency> {
         histogram,
         ..Thread::default()
     };
-    Some(Latency { meter: Meter::Packets, threads: BTreeMap::from([(0, thread)]) })
+    Some(Latency { meter: Meter::Packets, threads: BTreeMap::from([(0, thread)]), width: 1 })
 }
 
 /// cyclictest counts in us, with `--nsecs` or `-N` in ns.

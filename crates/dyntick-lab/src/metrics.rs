@@ -3,7 +3,7 @@
 
 use crate::lookup::figure_of;
 use crate::store::Run;
-use dyntick_stats::{Better, Metric, MetricName, Values};
+use dyntick_stats::{Better, Exposure, Metric, MetricName, Values};
 use dyntick_study::figure::Figure;
 use dyntick_study::figure::table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,19 +61,38 @@ impl Metrics {
             self.by_name.insert(name, metric);
             return;
         };
+        let before = runs(&known.values);
         match (&mut known.values, metric.values) {
             (Values::Runs(values), Values::Runs(more)) => values.extend(more),
             (Values::Distribution(values), Values::Distribution(more)) => values.extend(more),
             _ => {
                 self.mixed.insert(name);
+                return;
             }
         }
+        // Exposures stay with their runs, also if only some runs state one.
+        let (about, more) = (&mut known.about, metric.about);
+        if !(about.exposure.is_empty() && more.exposure.is_empty()) {
+            about.exposure.resize(before, Exposure::default());
+            about.exposure.extend(more.exposure);
+            about.exposure.resize(runs(&known.values), Exposure::default());
+        }
+        about.step = about.step.max(more.step);
+        about.grows |= more.grows;
+    }
+}
+
+/// The number of runs.
+fn runs(values: &Values) -> usize {
+    match values {
+        Values::Runs(values) => values.len(),
+        Values::Distribution(runs) => runs.len(),
     }
 }
 
 fn of_run(run: &Run, wanted: &[String]) -> Vec<(String, Metric)> {
     let clock = run.plan.case.clock;
-    let metric = |unit: &str, better, values| Metric { unit: unit.to_owned(), better, clock, values };
+    let metric = |unit: &str, better, values| Metric::new(unit, better, clock, values);
     let value = |figure: &str, unit: &str, better| {
         run.analysis.observations.named(figure).next()?;
         let value = figure_of(run, figure, None)?;

@@ -5,13 +5,18 @@ use crate::lookup::taken_by_host;
 use crate::metrics::Metrics;
 use crate::seal::Sealer;
 use crate::store::{self, StoreError};
-use dyntick_formats::metrics;
+use dyntick_formats::cyclictest::Unit;
+use dyntick_formats::metrics_in_unit;
+use dyntick_formats::picked::{PickError, Picker};
 use dyntick_kernels::cache::Cache;
 use dyntick_model::Clock;
+use dyntick_model::text::natural_order;
 use dyntick_stats::compare::Side;
-use dyntick_stats::{Metric, MetricName};
+use dyntick_stats::{Better, Metric, MetricName};
 use dyntick_system::InputError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A folder with more files does not hold repetitions of a measurement.
@@ -32,8 +37,38 @@ pub struct KnownSide {
     pub made_here: Option<bool>,
     /// The number of runs in which the host took too much time from a measured CPU.
     pub disturbed_runs: usize,
+    /// The settings that its files state, each with all of its values.
+    pub settings: Settings,
+    /// Digests of its files' contents.
+    pub contents: BTreeSet<u64>,
     /// The notes for the user, each with the label.
     pub notes: Vec<String>,
+}
+
+/// Settings by name, each with all of its values.
+pub type Settings = BTreeMap<String, BTreeSet<String>>;
+
+/// The metrics that are read, and how.
+#[derive(Default)]
+pub struct Wanted {
+    /// Metrics whose name contains one of these words; all if there are none.
+    pub words: Vec<String>,
+    /// The unit of latencies of files that do not state it.
+    pub unit: Option<Unit>,
+    /// Figures that are picked out of each file, by their names; if there are any, no tool is recognised.
+    pub picks: Vec<Pick>,
+}
+
+/// A figure that is picked out of a file.
+pub struct Pick {
+    /// The name.
+    pub name: String,
+    /// The path or pattern.
+    pub picker: Picker,
+    /// The unit.
+    pub unit: String,
+    /// The better direction.
+    pub better: Better,
 }
 
 /// The reason for which a side cannot be read.
@@ -48,6 +83,9 @@ pub enum SideError {
     /// The output of a tool.
     #[error(transparent)]
     Output(#[from] dyntick_formats::Error),
+    /// A figure that is picked out.
+    #[error(transparent)]
+    Pick(#[from] PickError),
     /// A run.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -90,32 +128,61 @@ struct Found {
     metrics: Metrics,
     made_here: Option<bool>,
     disturbed_runs: usize,
+    settings: Settings,
+    contents: BTreeSet<u64>,
     notes: Vec<String>,
 }
 
-/// Reads the side at a path. Keeps the metrics whose name contains one of the `wanted` words; all if there are none.
+/// Reads the side at a path. Keeps the metrics whose name contains one of the wanted words; all if there are none.
 ///
 /// # Errors
 /// A file or run that cannot be read, or more of them than can be compared.
-pub fn read(label: &str, path: &Path, wanted: &[String]) -> Result<KnownSide, SideError> {
+pub fn read(label: &str, path: &Path, wanted: &Wanted) -> Result<KnownSide, SideError> {
+    let words = &wanted.words[..];
     let found = if !path.is_dir() {
-        Found::of_tools(of_file(path)?)
+        let mut found = Found::default();
+        found.add_text(label, &read_text(path)?, wanted)?;
+        found
     } else if path.join("run.toml").exists() {
-        of_runs(label, &[path.to_owned()], wanted, false)?
+        of_runs(label, &[path.to_owned()], words, false)?
     } else if path.join("runs").is_dir() {
         let folders = entries(&path.join("runs"))?.into_iter();
         let runs = unperturbed(folders.filter(|folder| folder.join("run.toml").exists()))?;
-        of_runs(label, &runs, wanted, true)?
+        of_runs(label, &runs, words, true)?
     } else {
-        of_folder(path)?
+        of_folder(label, path, wanted)?
     };
-    Ok(found.side(label, wanted))
+    Ok(found.side(label, words))
 }
 
 impl Found {
-    /// The origin of a tool's output is unknown.
-    fn of_tools(metrics: Metrics) -> Self {
-        Self { metrics, ..Self::default() }
+    /// Adds the runs in a tool's file. The clock of another tool's runs is unknown. Only real time varies, so that it
+    /// is assumed.
+    fn add_text(&mut self, label: &str, text: &str, wanted: &Wanted) -> Result<(), SideError> {
+        if text.len() as u64 > LONG {
+            self.contents.insert(digest(text));
+        }
+        if !wanted.picks.is_empty() {
+            for pick in &wanted.picks {
+                let metric = pick.picker.metric(text, &pick.unit, pick.better, Clock::Wall)?;
+                MetricName::new(&pick.name)
+                    .into_iter()
+                    .for_each(|name| self.metrics.add(name, metric.clone()));
+            }
+            return Ok(());
+        }
+        let output = metrics_in_unit(text.as_bytes(), Clock::Wall, wanted.unit)?;
+        output.metrics.into_iter().for_each(|(name, metric)| self.metrics.add(name, metric));
+        for (name, values) in output.settings {
+            self.settings.entry(name.to_owned()).or_default().extend(values);
+        }
+        for note in output.notes {
+            let note = format!("{label}: {}: {note}", output.tool);
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        Ok(())
     }
 
     fn side(self, label: &str, wanted: &[String]) -> KnownSide {
@@ -132,28 +199,76 @@ impl Found {
         let mut metrics = self.metrics.by_name;
         metrics.retain(|name, _| is_wanted(name));
         let side = Side { label: label.to_owned(), metrics };
-        KnownSide { side, made_here: self.made_here, disturbed_runs: self.disturbed_runs, notes }
+        KnownSide {
+            side,
+            made_here: self.made_here,
+            disturbed_runs: self.disturbed_runs,
+            settings: self.settings,
+            contents: self.contents,
+            notes,
+        }
     }
 }
 
-fn of_folder(folder: &Path) -> Result<Found, SideError> {
-    let mut all = Metrics::default();
+/// The length in bytes from which on files are not equal by chance.
+const LONG: u64 = 256;
+
+/// Reads the files of a folder, each a run. A link, or a long file with the content of another, is the same run again.
+fn of_folder(label: &str, folder: &Path, wanted: &Wanted) -> Result<Found, SideError> {
+    let mut found = Found::default();
     let mut bytes = 0;
-    for file in entries(folder)?.into_iter().filter(|entry| entry.is_file()) {
-        bytes += file.metadata()?.len();
+    let mut inodes: BTreeMap<(u64, u64), String> = BTreeMap::new();
+    let mut contents: BTreeMap<u64, String> = BTreeMap::new();
+    let mut copies: Vec<String> = Vec::new();
+    for path in entries(folder)?.into_iter().filter(|entry| entry.is_file()) {
+        let metadata = path.metadata()?;
+        bytes += metadata.len();
         if bytes > MOST_BYTES {
             return Err(SideError::Large);
         }
-        let read = of_file(&file).map_err(|error| SideError::File { path: file, error: Box::new(error) })?;
-        for (name, metric) in read.by_name {
-            all.add(name, metric);
+        let in_file = |error| SideError::File { path: path.clone(), error: Box::new(error) };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(same) = inodes.insert((metadata.dev(), metadata.ino()), name.clone()) {
+            found.notes.push(format!("{label}: {same} and {name} are one file: counted as one run"));
+            continue;
         }
-        ensure_few(&all.by_name)?;
+        let text = read_text(&path).map_err(in_file)?;
+        if let Some(same) = contents.insert(digest(&text), name.clone()) {
+            let is_long = metadata.len() > LONG;
+            if is_long {
+                found
+                    .notes
+                    .push(format!("{label}: {same} and {name} have the same content: counted as one run"));
+                continue;
+            }
+            copies.push(format!("{same} and {name}"));
+        }
+        found.add_text(label, &text, wanted).map_err(in_file)?;
+        ensure_few(&found.metrics.by_name)?;
     }
-    if all.by_name.is_empty() {
+    if found.metrics.by_name.is_empty() {
         return Err(SideError::Nothing);
     }
-    Ok(Found::of_tools(all))
+    if let Some(first) = copies.first() {
+        let others = match copies.len() - 1 {
+            0 => String::new(),
+            others => format!(", and {others} more"),
+        };
+        found.notes.push(format!(
+            "{label}: files have the same content ({first}{others}): remove copies, which are no runs"
+        ));
+    }
+    Ok(found)
+}
+
+fn read_text(path: &Path) -> Result<String, SideError> {
+    Ok(dyntick_system::read_named(path, dyntick_formats::MAX_BYTES as u64)?)
+}
+
+fn digest(text: &str) -> u64 {
+    let mut digest = DefaultHasher::new();
+    text.hash(&mut digest);
+    digest.finish()
 }
 
 /// The runs in the order of their repetitions. Perturbed runs are not part of the sample: they were changed on
@@ -217,7 +332,7 @@ fn ensure_few(metrics: &BTreeMap<MetricName, Metric>) -> Result<(), SideError> {
     if numbers > MOST_NUMBERS { Err(SideError::Numbers) } else { Ok(()) }
 }
 
-/// The entries of a folder by name, without hidden ones.
+/// The entries of a folder by name, numbers as numbers, without hidden ones.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, SideError> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -230,30 +345,18 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, SideError> {
             return Err(SideError::Entries);
         }
     }
-    paths.sort();
+    paths.sort_by(|a, b| natural_order(&a.to_string_lossy(), &b.to_string_lossy()));
     Ok(paths)
-}
-
-/// The clock of another tool's runs is unknown. Only real time varies, so that it is assumed.
-fn of_file(path: &Path) -> Result<Metrics, SideError> {
-    let text = dyntick_system::read_named(path, dyntick_formats::MAX_BYTES as u64)?;
-    let by_name = metrics(text.as_bytes(), Clock::Wall)?.metrics.into_iter().collect();
-    Ok(Metrics { by_name, ..Metrics::default() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_stats::{Better, Values};
+    use dyntick_stats::Values;
 
     #[test]
     fn side_has_some_thousands_of_metrics() {
-        let metric = Metric {
-            unit: "s".into(),
-            better: Better::Lower,
-            clock: Clock::Wall,
-            values: Values::Runs(vec![1.0]),
-        };
+        let metric = Metric::new("s", Better::Lower, Clock::Wall, Values::Runs(vec![1.0]));
         let of = |metrics: usize| -> BTreeMap<MetricName, Metric> {
             let names = (0..metrics).map(|number| MetricName::new(&format!("a{number}")).unwrap());
             names.map(|name| (name, metric.clone())).collect()
@@ -266,7 +369,7 @@ mod tests {
     fn side_has_some_millions_of_numbers() {
         let of = |numbers: usize| {
             let values = Values::Runs(vec![1.0; numbers]);
-            let metric = Metric { unit: "s".into(), better: Better::Lower, clock: Clock::Wall, values };
+            let metric = Metric::new("s", Better::Lower, Clock::Wall, values);
             BTreeMap::from([(MetricName::new("a").unwrap(), metric)])
         };
         assert!(ensure_few(&of(4 << 20)).is_ok());
@@ -275,7 +378,7 @@ mod tests {
 
     #[test]
     fn metric_of_two_kinds_is_noted() {
-        let metric = |values| Metric { unit: "s".into(), better: Better::Lower, clock: Clock::Wall, values };
+        let metric = |values| Metric::new("s", Better::Lower, Clock::Wall, values);
         let name = |text: &str| MetricName::new(text).unwrap();
         let mut found = Found::default();
         found.metrics.add(name("a"), metric(Values::Runs(vec![1.0])));

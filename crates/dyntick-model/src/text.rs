@@ -31,6 +31,27 @@ pub fn beginning(text: &str, bytes: usize) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
+/// The order of two names in which numbers are numbers: `run-2` is before `run-10`.
+pub fn natural_order(a: &str, b: &str) -> std::cmp::Ordering {
+    pieces(a).cmp(pieces(b)).then_with(|| a.cmp(b))
+}
+
+/// The pieces of a name: a text, and the number after it by its length and its digits.
+fn pieces(name: &str) -> impl Iterator<Item = (&str, usize, &str)> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let text = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = rest[text..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |at| text + at);
+        let number = rest[text..digits].trim_start_matches('0');
+        let piece = (&rest[..text], number.len(), number);
+        rest = &rest[digits..];
+        Some(piece)
+    })
+}
+
 fn printable(c: char) -> char {
     match c {
         '\n' => '\n',
@@ -97,6 +118,13 @@ mod tests {
             told.starts_with("band/menu/77us, ") && told.ends_with(" and 109 others (`list` lists all)"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn numbers_in_names_are_ordered_as_numbers() {
+        let mut names = ["run-10", "run-2", "run-02b", "a", "run-", "run-1/x10", "run-1/x9"];
+        names.sort_by(|a, b| natural_order(a, b));
+        assert_eq!(names, ["a", "run-", "run-1/x9", "run-1/x10", "run-2", "run-02b", "run-10"]);
     }
 
     #[test]

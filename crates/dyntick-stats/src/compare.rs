@@ -8,6 +8,9 @@
 //!   figure of each run, and the runs are the sample, for samples within a run depend on one another.
 //! - Distributions of which a side has one run: samples are the sample ([`Basis::Samples`]), as if they were
 //!   independent. What is found holds for these runs; how runs differ from one another cannot be known.
+//! - Threads, CPUs and jobs of a run are one metric ([`fold`]): they do not repeat the run, and each would count as a
+//!   comparison.
+//! - Figures of the same samples as a distribution are one of its points, and not compared again.
 //! - Runs of virtual time that are equal on each side: no sample ([`Basis::Exact`]). A difference is the change's.
 //!
 //! All p values of a comparison, of all metrics, points and sides, are one family and adjusted by Holm's
@@ -15,16 +18,21 @@
 
 mod figure;
 mod flags;
+mod fold;
 mod verdict;
 
 pub use figure::{Basis, Figure, SideFigure};
 pub use flags::Flag;
+pub use fold::{Fold, Member, family};
 pub use verdict::{ALPHA, Change, Verdict};
 
 use crate::distribution::{Grouped, POINTS, Point, Tail, ladder, more_often};
 use crate::superiority::Superiority;
-use crate::{Better, Metric, MetricName, Samples, Values, holm};
+use crate::{Better, Exposure, Metric, MetricName, Samples, Values, holm};
 use dyntick_model::Clock;
+use dyntick_model::text::natural_order;
+use figure::Scale;
+use fold::Pair;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,7 +70,9 @@ pub struct Comparison {
     pub question: Question,
     /// The number of p values that were adjusted for one another.
     pub tests: usize,
-    /// A row for each metric and each side but the first, metric by metric.
+    /// The fewest runs of each side that can show a difference, with this number of comparisons.
+    pub needed_runs: usize,
+    /// A row for each metric and each side but the first, side by side.
     pub rows: Vec<Row>,
     /// Metrics that only some sides have, with the positions of those that have them.
     pub missing: BTreeMap<MetricName, Vec<usize>>,
@@ -81,6 +91,8 @@ pub struct Row {
     pub better: Better,
     /// The clock of its runs.
     pub clock: Clock,
+    /// The threads, CPUs or jobs that this row puts together; none for a single metric.
+    pub fold: Option<Fold>,
     /// The result.
     pub outcome: Outcome,
 }
@@ -130,18 +142,40 @@ impl Comparison {
         let mut rows = rows(sides, &question);
         let tests = judge(&mut rows, question.same_within);
         let labels = sides.iter().map(|side| side.label.clone()).collect();
-        Self { labels, tests, rows, missing: missing(sides), question }
+        let needed_runs = crate::shift::fewest(ALPHA / tests.max(1) as f64);
+        Self { labels, tests, needed_runs, rows, missing: missing(sides), question }
     }
 }
 
 fn rows(sides: &[Side], question: &Question) -> Vec<Row> {
     let Some((first, others)) = sides.split_first() else { return Vec::new() };
-    let with = |(name, a): (&MetricName, &Metric)| {
-        let found =
-            others.iter().enumerate().filter_map(|(at, side)| Some((at + 1, side.metrics.get(name)?)));
-        found.map(|(side, b)| row(name, side, [a, b], question)).collect::<Vec<Row>>()
+    let of_side = |(at, other): (usize, &Side)| {
+        let mut pairs = fold::pairs(&first.metrics, &other.metrics);
+        pairs.sort_by(|a, b| natural_order(a.name.as_str(), b.name.as_str()));
+        let repeats: Vec<Option<MetricName>> =
+            pairs.iter().map(|pair| pair.metrics[0].about.summary_of.clone()).collect();
+        let rows: Vec<Row> = pairs.into_iter().map(|pair| row(pair, at + 1, question)).collect();
+        let shown: Vec<bool> = rows.iter().zip(&repeats).map(|(row, of)| !is_shown(&rows, row, of)).collect();
+        rows.into_iter().zip(shown).filter_map(|(row, keep)| keep.then_some(row)).collect::<Vec<Row>>()
     };
-    first.metrics.iter().flat_map(with).collect()
+    others.iter().enumerate().flat_map(of_side).collect()
+}
+
+/// Returns true if a distribution among these rows has the point that this figure is of.
+fn is_shown(rows: &[Row], row: &Row, of: &Option<MetricName>) -> bool {
+    let Some(of) = of else { return false };
+    let distribution = rows.iter().find_map(|other| match &other.outcome {
+        Outcome::Distribution(found) if other.metric == *of => Some(found),
+        _ => None,
+    });
+    let has = |is: fn(&Point) -> bool| {
+        distribution.is_some_and(|all| all.points.iter().any(|(point, _)| is(point)))
+    };
+    match row.metric.as_str().rsplit('/').next() {
+        Some("max") => has(|point| *point == Point::Max),
+        Some("avg" | "mean") => has(|point| *point == Point::Mean),
+        _ => has(|point| matches!(point, Point::Quantile(_))),
+    }
 }
 
 fn missing(sides: &[Side]) -> BTreeMap<MetricName, Vec<usize>> {
@@ -153,29 +187,48 @@ fn missing(sides: &[Side]) -> BTreeMap<MetricName, Vec<usize>> {
     have
 }
 
-fn row(name: &MetricName, side: usize, [a, b]: [&Metric; 2], question: &Question) -> Row {
+fn row(pair: Pair<'_>, side: usize, question: &Question) -> Row {
+    let Pair { name, metrics, fold } = pair;
+    let [a, b] = [&*metrics[0], &*metrics[1]];
     let outcome = if a.clock != b.clock {
         Outcome::Refused(Refusal::Clocks)
     } else if a.unit != b.unit {
         Outcome::Refused(Refusal::Units)
     } else {
         match (&a.values, &b.values) {
-            (Values::Runs(a_runs), Values::Runs(b_runs)) => Figure::of_runs(a_runs, b_runs, a.clock)
+            (Values::Runs(a_runs), Values::Runs(b_runs)) => of_runs([a, b], [a_runs, b_runs], fold.as_ref())
                 .map_or(Outcome::Refused(Refusal::NoValues), |figure| Outcome::Runs(Box::new(figure))),
             (Values::Distribution(a_runs), Values::Distribution(b_runs)) => {
-                distribution([a_runs, b_runs], a.clock, question)
+                distribution([a, b], [a_runs, b_runs], question, fold.as_ref())
             }
             _ => Outcome::Refused(Refusal::Kinds),
         }
     };
     Row {
-        metric: name.clone(),
+        metric: name,
         side,
         unit: a.unit.clone(),
         better: direction(a.better, b.better),
         clock: a.clock,
+        fold,
         outcome,
     }
+}
+
+fn of_runs([a, b]: [&Metric; 2], runs: [&[f64]; 2], fold: Option<&Fold>) -> Option<Figure> {
+    let scale = Scale {
+        step: a.about.step.max(b.about.step),
+        share: a.unit == "%",
+        grows: a.about.grows || b.about.grows,
+    };
+    let exposures = [a, b].map(|metric| Exposure::typical(&metric.about.exposure));
+    let mut figure = Figure::of_runs(runs[0], runs[1], a.clock)?;
+    let known = [0, 1].map(|side| {
+        let value = figure.sides[side].value.value;
+        (scale.step > 0.0).then_some((value, value + scale.step))
+    });
+    figure = figure.known(known).under(scale, exposures);
+    Some(figure.ranged(fold, None))
 }
 
 /// The direction that either side names; unknown if the sides contradict each other.
@@ -187,7 +240,13 @@ fn direction(a: Better, b: Better) -> Better {
     }
 }
 
-fn distribution(sides: [&[Samples]; 2], clock: Clock, question: &Question) -> Outcome {
+fn distribution(
+    metrics: [&Metric; 2],
+    sides: [&[Samples]; 2],
+    question: &Question,
+    fold: Option<&Fold>,
+) -> Outcome {
+    let clock = metrics[0].clock;
     let runs = sides.map(|side| {
         let with_samples = side.iter().map(|run| Grouped::of([run])).filter(|run| run.samples() > 0);
         with_samples.collect::<Vec<Grouped>>()
@@ -196,6 +255,7 @@ fn distribution(sides: [&[Samples]; 2], clock: Clock, question: &Question) -> Ou
         return Outcome::Refused(Refusal::NoValues);
     }
     let all = sides.map(Grouped::of);
+    let exposures = [0, 1].map(|side| exposure(metrics[side], &runs[side]));
     let exact =
         clock == Clock::Virtual && sides.iter().all(|side| side.windows(2).all(|pair| pair[0] == pair[1]));
     let points = POINTS.into_iter().filter_map(|point| {
@@ -206,9 +266,11 @@ fn distribution(sides: [&[Samples]; 2], clock: Clock, question: &Question) -> Ou
                 sides.map(<[Samples]>::len),
             )
         } else {
-            Figure::of_point(point, [&runs[0], &runs[1]], clock)?
+            let scale = Scale { grows: point == Point::Max, ..Scale::default() };
+            let figure = Figure::of_point(point, [&runs[0], &runs[1]], clock)?;
+            figure.under(scale, exposures).known([0, 1].map(|side| within(&runs[side], point)))
         };
-        Some((point, figure))
+        Some((point, figure.ranged(fold, Some(point))))
     });
     let limits =
         if question.limits.is_empty() { ladder([&all[0], &all[1]]) } else { question.limits.clone() };
@@ -221,15 +283,30 @@ fn distribution(sides: [&[Samples]; 2], clock: Clock, question: &Question) -> Ou
     })
 }
 
+/// The exposure of a typical run: its samples are counted.
+fn exposure(metric: &Metric, runs: &[Grouped]) -> Option<Exposure> {
+    let stated = |at: usize| metric.about.exposure.get(at).copied().unwrap_or_default();
+    let each =
+        runs.iter().enumerate().map(|(at, run)| Exposure { samples: Some(run.samples()), ..stated(at) });
+    Exposure::typical(&each.collect::<Vec<Exposure>>())
+}
+
+/// The range within which a point is known in a typical run: that of the run in the middle.
+fn within(runs: &[Grouped], point: Point) -> Option<(f64, f64)> {
+    let mut known: Vec<(f64, f64)> = runs.iter().map(|run| run.known_within(point)).collect::<Option<_>>()?;
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    known.get(known.len() / 2).copied()
+}
+
 /// A point of runs that are all equal: a value that occurred, for nothing is uncertain.
 fn all_equal(runs: &[Samples], point: Point) -> Option<f64> {
     let first = runs.first()?;
     let expected = Grouped::of([first]).value(point)?;
+    let counted = Some(&first.counts).filter(|_| first.overflows == 0);
     match point {
-        Point::Quantile(share) => {
-            first.counts.quantile(share).filter(|_| first.overflows == 0).map(|value| value as f64)
-        }
-        _ => Some(expected),
+        Point::Quantile(share) => counted?.quantile(share).map(|value| value as f64),
+        Point::Mean => counted?.mean(),
+        Point::Max => Some(expected),
     }
 }
 

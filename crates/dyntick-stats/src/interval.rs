@@ -64,6 +64,8 @@ pub enum NoInterval {
     Overflows,
     /// The largest value of one run says nothing about the largest possible value.
     Maximum,
+    /// The source states the figure alone, and not the samples.
+    Stated,
     /// The runs are of virtual time and equal: there is nothing uncertain.
     Exact,
     /// The samples of one run depend on one another, and the runs are distinguished elsewhere.

@@ -29,7 +29,7 @@ pub use histogram::Histogram;
 pub use interval::{Bounds, Estimate, Interval, LEVEL, NoInterval};
 pub use many::holm;
 pub use median::median;
-pub use metric::{Better, Metric, MetricName, Samples, Values};
+pub use metric::{About, Better, Exposure, Metric, MetricName, Samples, Values};
 pub use order::{Slot, interleaved};
 pub use outliers::{Outlier, outliers};
 pub use power::{MOST, POWER, Precision};

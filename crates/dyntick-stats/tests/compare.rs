@@ -5,7 +5,9 @@ use dyntick_model::Clock;
 use dyntick_stats::compare::{
     Basis, Change, Comparison, Figure, Flag, Outcome, Question, Refusal, Side, Verdict,
 };
-use dyntick_stats::{Better, Bounds, Histogram, Metric, MetricName, NoInterval, Point, Samples, Values};
+use dyntick_stats::{
+    About, Better, Bounds, Exposure, Histogram, Metric, MetricName, NoInterval, Point, Samples, Values,
+};
 
 fn side(label: &str, metrics: &[(&str, Metric)]) -> Side {
     let metrics = metrics.iter().map(|(name, metric)| (MetricName::new(name).unwrap(), metric.clone()));
@@ -13,7 +15,7 @@ fn side(label: &str, metrics: &[(&str, Metric)]) -> Side {
 }
 
 fn metric(clock: Clock, better: Better, values: Values) -> Metric {
-    Metric { unit: "ns".into(), better, clock, values }
+    Metric::new("ns", better, clock, values)
 }
 
 /// Values of runs around a center, always the same: each a different distance from it.
@@ -70,13 +72,92 @@ fn three_runs_prove_nothing() {
     assert_eq!(self::figure(&one).verdict, Verdict::Inconclusive { more_runs: Some(3) });
 }
 
-/// One run can be held against many: 2 of 41 places are the outermost.
+/// 2 of 41 places are the outermost: the run differs from the others, which says nothing of its side.
 #[test]
-fn one_run_against_many() {
+fn one_run_against_many_is_no_side() {
     let many: Vec<f64> = (0..40).map(|run| 1000.0 + f64::from(run)).collect();
     let comparison = two(Clock::Wall, Better::Lower, many, vec![5000.0]);
-    assert_eq!(figure(&comparison).verdict, Verdict::Worse);
+    assert_eq!(figure(&comparison).verdict, Verdict::RunsDiffer);
     assert!(figure(&comparison).could_show.is_some());
+}
+
+/// Runs of a figure with these conditions.
+fn under(runs: Vec<f64>, about: About) -> Metric {
+    Metric { about, ..metric(Clock::Wall, Better::Lower, Values::Runs(runs)) }
+}
+
+fn verdict_of(a: Metric, b: Metric) -> Verdict {
+    let sides = [side("a", &[("x", a)]), side("b", &[("x", b)])];
+    figure(&Comparison::of(&sides, Question::default())).verdict
+}
+
+#[test]
+fn figures_that_grow_are_compared_at_equal_exposure() {
+    let watched = |seconds: f64, stopped_early| {
+        let exposure = vec![Exposure { seconds: Some(seconds), stopped_early, ..Exposure::default() }; 10];
+        About { grows: true, exposure, ..About::default() }
+    };
+    let (short, long) = (|| around(100.0, 4.0, 10), || around(700.0, 4.0, 10));
+    let of = |a, b| verdict_of(under(short(), a), under(long(), b));
+    assert_eq!(of(watched(60.0, false), watched(61.0, false)), Verdict::Worse);
+    assert_eq!(of(watched(60.0, false), watched(600.0, false)), Verdict::Unequal);
+    assert_eq!(of(watched(60.0, true), watched(60.0, false)), Verdict::Unequal);
+    let constant = About { grows: false, ..watched(60.0, false) };
+    assert_eq!(of(constant, watched(600.0, false)), Verdict::Unequal, "either side says that it grows");
+    assert_eq!(of(About::default(), About::default()), Verdict::Worse, "nothing is known");
+}
+
+#[test]
+fn printed_figure_is_known_to_its_last_digit() {
+    let whole = |value: f64| under(vec![value; 8], About { step: 1.0, ..About::default() });
+    let Verdict::SameWithin { percent } = verdict_of(whole(3.0), whole(3.0)) else { panic!() };
+    assert!((percent - 100.0 / 3.0).abs() < 1e-9, "{percent}");
+    assert!(matches!(verdict_of(whole(3.0), whole(4.0)), Verdict::SameWithin { .. }));
+    assert_eq!(verdict_of(whole(3.0), whole(5.0)), Verdict::Worse);
+    assert_eq!(verdict_of(whole(40.0), whole(41.0)), Verdict::SameWithin { percent: 5.0 });
+}
+
+#[test]
+fn share_is_the_same_if_its_complement_is() {
+    let share = |values: Vec<f64>| {
+        let unknown = metric(Clock::Wall, Better::Unknown, Values::Runs(values));
+        Metric { unit: "%".into(), ..unknown }
+    };
+    assert_eq!(verdict_of(share(around(99.6, 0.1, 8)), share(around(95.4, 0.1, 8))), Verdict::Different);
+    assert_eq!(verdict_of(share(around(0.4, 0.1, 8)), share(around(4.6, 0.1, 8))), Verdict::Different);
+    let half = verdict_of(share(around(50.0, 0.1, 8)), share(around(50.5, 0.1, 8)));
+    assert_eq!(half, Verdict::SameWithin { percent: 5.0 });
+}
+
+#[test]
+fn threads_of_a_run_are_one_metric() {
+    let of = |label: &str, center: f64| {
+        let threads: Vec<String> = (0..12).map(|thread| format!("x/T{thread}/avg")).collect();
+        let metric = |thread: usize| under(around(center + thread as f64, 4.0, 10), About::default());
+        let metrics: Vec<(&str, Metric)> =
+            threads.iter().enumerate().map(|(thread, name)| (name.as_str(), metric(thread))).collect();
+        side(label, &metrics)
+    };
+    let comparison = Comparison::of(&[of("a", 100.0), of("b", 200.0)], Question::default());
+    let [row] = &comparison.rows[..] else { panic!("{:?}", comparison.rows) };
+    assert_eq!((row.metric.as_str(), comparison.tests), ("x/T*/avg", 1));
+    let members = &row.fold.as_ref().unwrap().members;
+    assert_eq!((members.len(), members[2].name.as_str(), members[11].name.as_str()), (12, "T2", "T11"));
+    let range = figure(&comparison).sides[1].range.unwrap();
+    assert!(range[1] - range[0] > 10.0 && range[0] > 190.0, "{range:?}");
+}
+
+#[test]
+fn points_of_a_distribution_are_not_compared_again() {
+    let about = About { summary_of: MetricName::new("x/latency"), ..About::default() };
+    let latency = metric(Clock::Wall, Better::Lower, Values::Distribution(vec![cyclictest(1); 5]));
+    let metrics = [("x/max", under(vec![7.0; 5], about.clone())), ("x/latency", latency)];
+    let sides = [side("a", &metrics), side("b", &metrics)];
+    let names: Vec<String> =
+        Comparison::of(&sides, Question::default()).rows.iter().map(|row| row.metric.to_string()).collect();
+    assert_eq!(names, ["x/latency"]);
+    let alone = [side("a", &metrics[..1]), side("b", &metrics[..1])];
+    assert_eq!(Comparison::of(&alone, Question::default()).rows.len(), 1);
 }
 
 #[test]
@@ -202,7 +283,7 @@ fn one_run_a_side_is_judged_by_its_samples_and_says_so() {
     let found = distributions(Clock::Wall, vec![cyclictest(1)], vec![cyclictest(50)]);
     let at = |share: f64| &found.points.iter().find(|(point, _)| *point == Point::Quantile(share)).unwrap().1;
     assert_eq!(at(0.5).verdict, Verdict::SameWithin { percent: 5.0 });
-    assert_eq!(at(0.99999).verdict, Verdict::Worse);
+    assert_eq!(at(0.99999).verdict, Verdict::RunsDiffer);
     assert!(at(0.99999).basis == Basis::Samples && at(0.99999).flags.contains(&Flag::OneRun));
     let max = &found.points.iter().find(|(point, _)| *point == Point::Max).unwrap().1;
     assert_eq!(max.shift.bounds, Bounds::None(NoInterval::Maximum));

@@ -184,7 +184,8 @@ fn quantiles_of_counts() {
         close(grouped.quantile(share).unwrap(), &SCIPY["grouped"][at], 1e-9);
     }
     let (mean, variance) = grouped.moments().unwrap();
-    close(mean, &R["mean"], 1e-9);
+    // R takes the values for themselves; here each is the lower end of a bucket.
+    close(mean - 0.5, &R["mean"], 1e-9);
     close(variance, &R["variance"], 1e-9);
     assert_eq!(grouped.value(Point::Mean), Some(mean));
 }

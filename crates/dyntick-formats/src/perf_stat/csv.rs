@@ -9,9 +9,18 @@ use crate::text::number;
 /// The usual separators; perf accepts any text.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
+/// Returns true if most lines with as many fields as a count has are counts.
 pub fn is(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| is_data(line));
-    lines.next().is_some_and(|line| count(line).is_some())
+    let rows = || text.lines().filter(|line| is_data(line) && has_fields(line));
+    let counts = rows().filter(|line| count(line).is_some()).count();
+    counts > 0 && counts * 2 >= rows().count()
+}
+
+/// The fewest separators of a count.
+const FEWEST: usize = 4;
+
+fn has_fields(line: &str) -> bool {
+    SEPARATORS.iter().any(|mark| line.matches(*mark).count() >= FEWEST)
 }
 
 /// Returns false for empty lines, remarks, the sums that `--summary` prints below intervals, and lines with only
@@ -22,9 +31,18 @@ fn is_data(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#') && !line.starts_with("summary") && !is_derived()
 }
 
-pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
-    let lines = text.lines().enumerate().filter(|(_, line)| is_data(line));
-    lines.map(|(index, line)| count(line).ok_or_else(|| Error::line(TOOL, index, line))).collect()
+/// Reads the counts, and the number of lines of the command or of a log. A line with as many fields as a count has,
+/// below the first count, is one.
+pub fn parse(text: &str) -> Result<(Vec<Count>, usize), Error> {
+    let (mut counts, mut foreign) = (Vec::new(), 0);
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| is_data(line)) {
+        match count(line) {
+            Some(count) => counts.push(count),
+            None if has_fields(line) && !counts.is_empty() => return Err(Error::line(TOOL, index, line)),
+            None => foreign += 1,
+        }
+    }
+    Ok((counts, foreign))
 }
 
 fn count(line: &str) -> Option<Count> {
@@ -37,6 +55,14 @@ fn count(line: &str) -> Option<Count> {
         part => (None, part),
     };
     let (event, rest) = event(rest, separator);
+    // Behind the event are the time that it was counted, and the share of it with two decimals.
+    let is_time = |field: &str| field.parse::<u64>().is_ok();
+    let is_share = |field: &str| {
+        field.split_once('.').is_some_and(|(_, decimals)| decimals.len() == 2) && number(field).is_some()
+    };
+    if !rest.windows(2).any(|pair| is_time(pair[0]) && is_share(pair[1])) {
+        return None;
+    }
     let is_figure = |field: &str| field.is_empty() || field.ends_with('%') || number(field).is_some();
     let cgroup = rest.first().filter(|field| !is_figure(field));
     let part = part.first().or(cgroup).map(|part| (*part).to_owned());
@@ -104,8 +130,17 @@ mod tests {
 
     #[test]
     fn invalid_output_is_refused() {
-        assert_eq!(parse("1,,cs,1,100.00,,\nhello\n").unwrap_err(), Error::line(TOOL, 1, "hello"));
-        assert_eq!(parse("1,,cs,1,100.00,,\n,,,,,,0.33,stalled cycles per insn\n").unwrap().len(), 1);
+        let torn = "x,,cs,1,100.00,,";
+        assert_eq!(parse(&format!("1,,cs,1,100.00,,\n{torn}\n")).unwrap_err(), Error::line(TOOL, 1, torn));
+        assert_eq!(
+            parse("$ perf stat -x, a\n1,,cs,1,100.00,,\nhello\n")
+                .map(|(counts, foreign)| (counts.len(), foreign)),
+            Ok((1, 2))
+        );
+        assert_eq!(parse("1,,cs,1,100.00,,\n,,,,,,0.33,stalled cycles per insn\n").unwrap().0.len(), 1);
         assert!(!is("a,b,c\n") && !is("1,2,3\n") && !is(""));
+        let others =
+            ["3;fio-3.36;random-read;0;0;1048576;34952\n", "host\t600\t1700000000\tall\t%user\t0.51\n"];
+        assert!(!others.iter().any(|text| is(text)));
     }
 }

@@ -47,17 +47,25 @@ pub fn parse(text: &str) -> Result<Vec<Count>, Error> {
         if line.len() > MAX_LINE {
             return Err(Error::line(TOOL, index, line));
         }
-        let count = count(line);
-        counts.push(count.map_err(|error| Error::json(TOOL, format_args!("line {}: {error}", index + 1)))?);
+        // perf 6.9 prints a comma behind the last key where a metric has no unit.
+        let repaired = line.replace(", }", "}");
+        // With -M the line of a count may have a second object, of a derived figure.
+        for read in serde_json::Deserializer::from_str(&repaired).into_iter::<Line>() {
+            let line =
+                read.map_err(|error| Error::json(TOOL, format_args!("line {}: {error}", index + 1)))?;
+            if line.counter_value.is_some() {
+                counts.push(count(line));
+            }
+        }
     }
     Ok(counts)
 }
 
-fn count(line: &str) -> Result<Count, serde_json::Error> {
-    let Line { interval, counter_value, unit, event, others } = serde_json::from_str(line)?;
+fn count(line: Line) -> Count {
+    let Line { interval, counter_value, unit, event, others } = line;
     let part = PARTS.iter().find_map(|(key, mark)| Some(named(mark, others.get(*key)?)));
     let unit = if unit == "(null)" { String::new() } else { unit };
-    Ok(Count { interval, part, event, value: counter_value.and_then(|value| number(&value)), unit })
+    Count { interval, part, event, value: counter_value.and_then(|value| number(&value)), unit }
 }
 
 fn named(mark: &str, part: &Value) -> String {
@@ -78,6 +86,8 @@ mod tests {
         assert_eq!(read(""), None);
         assert_eq!(read("\"cpu\" : \"0\", ").as_deref(), Some("CPU0"));
         assert_eq!(read("\"socket\" : \"S0\", \"aggregate-number\" : 2, ").as_deref(), Some("S0"));
+        let odd = line("").replace("}", ", } {\"metric-value\": \"1\"}");
+        assert_eq!(parse(&odd).unwrap().len(), 1);
         let error = parse(&line("\"x\" ")).unwrap_err();
         assert!(error.to_string().starts_with("perf stat's JSON: line 1: expected `:`"), "{error}");
     }

@@ -5,7 +5,8 @@
 use super::{TOOL, is_empty, scale};
 use crate::Error;
 use crate::metrics::{Collector, Kind};
-use dyntick_stats::{Histogram, Samples};
+use dyntick_stats::{Exposure, Histogram, Samples};
+use std::collections::BTreeSet;
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +15,9 @@ pub struct Column {
     pub name: String,
     /// The latencies, or the durations of single noises, in ns.
     pub samples: Samples,
-    /// The mean in ns, as rtla rounds it.
+    /// The smallest in ns.
+    pub min: Option<u64>,
+    /// The mean in ns, as rtla cuts it.
     pub average: Option<u64>,
 }
 
@@ -31,11 +34,17 @@ pub fn parse(text: &str) -> Result<Vec<Column>, Error> {
     let (index, head) = lines.next().ok_or(Error::Nothing { tool: TOOL })?;
     let columns = head.split_ascii_whitespace().skip(1).map(name).collect::<Option<Vec<String>>>();
     let columns = columns.ok_or_else(|| Error::line(TOOL, index, head))?;
-    let mut table = Table { scale, rows: vec![(Histogram::default(), Foot::default()); columns.len()] };
+    let mut table = Table {
+        scale,
+        rows: vec![(Histogram::default(), Foot::default()); columns.len()],
+        buckets: BTreeSet::new(),
+    };
     for (index, line) in lines.take_while(|(_, line)| !is_end(line)) {
         table.line(line).ok_or_else(|| Error::line(TOOL, index, line))?;
     }
-    Ok(columns.into_iter().zip(table.rows).map(|(name, row)| column(name, row)).collect())
+    let (scale, width) = (table.scale, table.width());
+    let columns = columns.into_iter().zip(table.rows);
+    Ok(columns.map(|(name, (counts, foot))| foot.column(name, counts, scale, width)).collect())
 }
 
 fn is_end(line: &str) -> bool {
@@ -59,16 +68,35 @@ fn name(word: &str) -> Option<String> {
 #[derive(Clone, Copy, Default)]
 struct Foot {
     over: u64,
+    min: Option<u64>,
     average: Option<u64>,
     max: Option<u64>,
+}
+
+impl Foot {
+    fn column(self, name: String, counts: Histogram, scale: u64, width: Option<u64>) -> Column {
+        let Foot { over, min, average, max } = self;
+        let mean = average.map(|average| average as f64);
+        let samples = Samples { counts, width, step: scale, overflows: over, max, mean };
+        Column { name, samples, min, average }
+    }
 }
 
 struct Table {
     scale: u64,
     rows: Vec<(Histogram, Foot)>,
+    /// The buckets that have a row.
+    buckets: BTreeSet<u64>,
 }
 
 impl Table {
+    /// The width of a bucket (`--bucket-size`), which is not printed: the step from row to row. All-zero rows are left
+    /// out, so of one row it is unknown.
+    fn width(&self) -> Option<u64> {
+        let buckets: Vec<u64> = self.buckets.iter().copied().collect();
+        buckets.windows(2).map(|pair| pair[1] - pair[0]).min()
+    }
+
     /// Takes a row; `None` if it is not understood.
     fn line(&mut self, line: &str) -> Option<()> {
         let mut words = line.split_ascii_whitespace();
@@ -80,11 +108,13 @@ impl Table {
         if !known || cells.len() != self.rows.len() {
             return None;
         }
+        self.buckets.extend(bucket.map(|bucket| bucket.saturating_mul(self.scale)));
         for ((counts, foot), cell) in self.rows.iter_mut().zip(cells) {
             let time = cell.map(|time| time.saturating_mul(self.scale));
             match (bucket, label) {
                 (Some(bucket), _) => counts.add(bucket.saturating_mul(self.scale), cell.unwrap_or(0)),
                 (None, "over") => foot.over = cell.unwrap_or(0),
+                (None, "min") => foot.min = time,
                 (None, "avg") => foot.average = time,
                 (None, "max") => foot.max = time,
                 _ => {}
@@ -94,21 +124,20 @@ impl Table {
     }
 }
 
-fn column(name: String, (counts, Foot { over, average, max }): (Histogram, Foot)) -> Column {
-    Column { name, samples: Samples { counts, overflows: over, max }, average }
-}
-
 impl Column {
     /// Adds the metrics, unless the CPU has no samples.
-    pub(super) fn put(&self, into: &mut Collector) -> Result<(), Error> {
+    pub(super) fn put(&self, exposure: Exposure, into: &mut Collector) -> Result<(), Error> {
         if is_empty(&self.samples) {
             return Ok(());
         }
         let name = format!("rtla/{}", self.name);
+        let count = self.samples.counts.total().saturating_add(self.samples.overflows);
+        into.watched(Exposure { samples: Some(count), ..exposure });
         into.samples(&name, Kind::TIME, self.samples.clone())?;
-        for (word, value) in [("avg", self.average), ("max", self.samples.max)] {
+        for (word, value) in [("min", self.min), ("avg", self.average), ("max", self.samples.max)] {
             if let Some(value) = value {
-                into.value(&format!("{name}/{word}"), Kind::TIME, value as f64)?;
+                let kind = Kind::of_time(word).cut_to(self.samples.step as f64);
+                into.summary(&format!("{name}/{word}"), kind, value as f64, &name)?;
             }
         }
         Ok(())
@@ -135,6 +164,13 @@ mod tests {
             (Some(99), Some(11), 1)
         );
         assert!(is_empty(&columns[1].samples) && columns[2].name == "timerlat/cpu3/user");
+    }
+
+    #[test]
+    fn width_of_a_bucket_is_the_step_of_the_rows() {
+        let read = |rows: &str| parse(&format!("{HEAD}{rows}over: 0 0 0\n")).unwrap()[0].samples.width;
+        assert_eq!(read("0 9 9 9\n10 0 1 0\n30 0 1 0\n"), Some(10));
+        assert_eq!(read("0 9 9 9\n"), None);
     }
 
     #[test]

@@ -5,13 +5,15 @@ use super::{TOOL, scale};
 use crate::Error;
 use crate::metrics::{Collector, Kind};
 use crate::text::number;
-use dyntick_stats::Better;
+use dyntick_stats::{Better, Exposure};
 
 /// One CPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The CPU number.
     pub cpu: u32,
+    /// The number of samples, or of osnoise's periods.
+    pub count: u64,
     /// The figures of the CPU.
     pub figures: Figures,
 }
@@ -45,7 +47,8 @@ const OSNOISE: &str = "CPU Period";
 pub fn is(text: &str) -> bool {
     let titled = text.contains("Timer Latency")
         || text.contains("Operating System Noise")
-        || text.contains("ardware Noise");
+        || text.contains("Hardware-related Noise")
+        || text.contains("Hardware Noise");
     titled && text.lines().any(|line| line.starts_with(TIMERLAT) || line.starts_with(OSNOISE))
 }
 
@@ -72,9 +75,15 @@ pub fn parse(text: &str) -> Result<Vec<Row>, Error> {
 /// Parses `  0 #2000      |        0         0         0         0 |        4         3         4         4`.
 fn timer_row(line: &str, unit: f64) -> Option<Row> {
     let mut groups = line.split('|');
-    let cpu = groups.next()?.split_ascii_whitespace().next()?.parse().ok()?;
+    let (cpu, count) = cpu_and_count(groups.next()?)?;
     let figures = groups.map(|group| timer(group, unit)).collect::<Option<Vec<Timer>>>()?;
-    Some(Row { cpu, figures: Figures::Timerlat(figures) })
+    Some(Row { cpu, count, figures: Figures::Timerlat(figures) })
+}
+
+/// Parses `1 #12322`, with blanks after the `#` too.
+fn cpu_and_count(text: &str) -> Option<(u32, u64)> {
+    let (cpu, count) = text.split_once('#')?;
+    Some((cpu.trim().parse().ok()?, count.trim().parse().ok()?))
 }
 
 /// Parses `cur min avg max`.
@@ -101,16 +110,18 @@ fn columns(head: &str) -> Vec<&'static str> {
 
 /// Parses `  1 #1           1000010         3503    99.64970 …`.
 fn noise_row(line: &str, columns: &[&'static str]) -> Option<Row> {
-    let mut words = line.split_ascii_whitespace();
-    let cpu = words.next()?.parse().ok()?;
-    words.next()?.strip_prefix('#')?;
+    let (cpu, rest) = line.split_once('#')?;
+    let mut words = rest.split_ascii_whitespace();
+    let (cpu, count) = (cpu.trim().parse().ok()?, words.next()?.parse().ok()?);
     let numbers = words.map(number).collect::<Option<Vec<f64>>>()?;
     let figures = columns.iter().copied().zip(numbers.iter().copied()).collect();
-    (numbers.len() == columns.len()).then_some(Row { cpu, figures: Figures::Osnoise(figures) })
+    (numbers.len() == columns.len()).then_some(Row { cpu, count, figures: Figures::Osnoise(figures) })
 }
 
 impl Row {
-    pub(super) fn put(&self, into: &mut Collector) -> Result<(), Error> {
+    pub(super) fn put(&self, exposure: Exposure, into: &mut Collector) -> Result<(), Error> {
+        let samples = matches!(self.figures, Figures::Timerlat(_)).then_some(self.count);
+        into.watched(Exposure { samples, ..exposure });
         match &self.figures {
             Figures::Timerlat(timers) => self.put_timers(timers, into),
             Figures::Osnoise(noise) => self.put_noise(noise, into),
@@ -121,7 +132,8 @@ impl Row {
         for (what, timer) in ["irq", "thread", "user"].iter().zip(timers) {
             for (word, value) in [("min", timer.min), ("avg", timer.average), ("max", timer.max)] {
                 if let Some(value) = value {
-                    into.value(&format!("rtla/timerlat/cpu{}/{what}/{word}", self.cpu), Kind::TIME, value)?;
+                    let kind = Kind::of_time(word).cut_to(1e3);
+                    into.value(&format!("rtla/timerlat/cpu{}/{what}/{word}", self.cpu), kind, value)?;
                 }
             }
         }
@@ -137,11 +149,11 @@ impl Row {
         for (name, value) in noise {
             let (word, kind, value) = match *name {
                 "Runtime" => continue,
-                "Noise" => ("noise", Kind { unit: "%", better: Better::Lower }, value / 1e4 / runtime),
-                "% CPU Aval" => ("available", Kind { unit: "%", better: Better::Higher }, *value),
-                "Max Noise" => ("max noise", Kind::TIME, value * 1e3),
-                "Max Single" => ("max single", Kind::TIME, value * 1e3),
-                count => (count, Kind { unit: "1/s", better: Better::Lower }, value / runtime),
+                "Noise" => ("noise", Kind::new("%", Better::Lower), value / 1e4 / runtime),
+                "% CPU Aval" => ("available", Kind::new("%", Better::Higher), *value),
+                "Max Noise" => ("max noise", Kind::TIME.growing(), value * 1e3),
+                "Max Single" => ("max single", Kind::TIME.growing(), value * 1e3),
+                count => (count, Kind::new("1/s", Better::Lower), value / runtime),
             };
             into.value(&format!("rtla/osnoise/cpu{}/{word}", self.cpu), kind, value)?;
         }
@@ -169,7 +181,10 @@ mod tests {
         };
         let rows = parse(&(table(7) + &table(8))).unwrap();
         let expected = Timer { min: Some(1e3), average: Some(1e3), max: Some(8e3) };
-        assert_eq!(rows, [Row { cpu: 2, figures: Figures::Timerlat(vec![expected, Timer::default()]) }]);
+        assert_eq!(
+            rows,
+            [Row { cpu: 2, count: 9, figures: Figures::Timerlat(vec![expected, Timer::default()]) }]
+        );
         let broken = table(7).replace("| 1 1", "| 1");
         assert_eq!(parse(&broken).unwrap_err(), Error::line(TOOL, 3, "  2 #9 | 1 1 7 | - - - -"));
     }

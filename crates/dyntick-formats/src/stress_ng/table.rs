@@ -20,8 +20,15 @@ const COLUMNS: [&str; 8] = [
 ];
 const BRIEF: usize = 6;
 
+/// Returns true if a line is stress-ng's, also without a table.
 pub fn is(text: &str) -> bool {
-    text.lines().any(|line| said(line).is_some_and(is_head))
+    text.lines()
+        .any(|line| line.trim_start().strip_prefix("stress-ng: ").is_some_and(|rest| rest.contains("] ")))
+}
+
+/// The stressors that were started, e.g. `16 cpu`.
+pub fn hogs(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| said(line)?.strip_prefix("dispatching hogs: "))
 }
 
 /// The text of stress-ng's line, without its name, the kind of line and the process.
@@ -53,9 +60,15 @@ pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
                     places.insert(stressor.name.clone(), found.len());
                     found.push(stressor);
                 }
-                // Other lines of stress-ng end the table; a damaged row does not.
-                None if line.contains("metrc:") => return Err(Error::line(TOOL, index, line)),
-                None => in_table = false,
+                // Until 0.13 the other metrics are below the row of their stressor.
+                None => match other(said).filter(|(name, _)| places.contains_key(*name)) {
+                    Some((name, figure)) => found[places[name]].values.push(figure),
+                    // Other lines of stress-ng end the table; a damaged row does not.
+                    None if line.contains("metrc:") || is_row(said, &places) => {
+                        return Err(Error::line(TOOL, index, line));
+                    }
+                    None => in_table = false,
+                },
             }
         } else if let Some((name, figure)) = other(said).filter(|_| in_others) {
             let stressor = places.get(name).and_then(|place| found.get_mut(*place));
@@ -63,6 +76,14 @@ pub fn parse(text: &str) -> Result<Vec<Stressor>, Error> {
         }
     }
     Ok(found)
+}
+
+/// Returns true for a line that begins like a row: with a stressor, or a name with a number of operations.
+fn is_row(said: &str, places: &HashMap<String, usize>) -> bool {
+    let mut words = said.split_ascii_whitespace();
+    let name = words.next().unwrap_or("");
+    let count = words.next().and_then(number).is_some();
+    places.contains_key(name) || count && words.count() + 2 >= BRIEF
 }
 
 fn row(said: &str) -> Option<Stressor> {
@@ -82,21 +103,40 @@ fn row(said: &str) -> Option<Stressor> {
 fn other(said: &str) -> Option<(&str, (String, f64))> {
     let (name, rest) = said.split_once(char::is_whitespace)?;
     let (value, words) = rest.trim_start().split_once(' ')?;
-    let mean = words.rsplit_once(" (").filter(|(_, end)| end.contains("mean of"));
+    let is_mean = |end: &str| end.contains("mean of") || end.starts_with("average per ");
+    let mean = words.rsplit_once(" (").filter(|(_, end)| is_mean(end));
     Some((name, (yamlified(mean.map_or(words, |(words, _)| words)), number(value)?)))
 }
 
 /// Does the same as `stress_description_yamlify`: it keeps lower-case letters and digits, turns blanks into `-` and `%`
 /// into `percent`, removes everything else, and truncates to 39 bytes.
 fn yamlified(words: &str) -> String {
-    let key: String =
-        words.trim().to_ascii_lowercase().replace('-', "").replace('%', "percent").replace(' ', "-");
+    let key: String = words
+        .trim()
+        .to_ascii_lowercase()
+        .replace("/sec", " per sec")
+        .replace('-', "")
+        .replace('%', "percent")
+        .replace(' ', "-");
     key.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(39).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_metrics_of_old_versions_are_between_the_rows() {
+        let line = |text: &str| format!("stress-ng: info:  [1] {text}\n");
+        let text = line("stressor       bogo ops real time  usr time")
+            + &line("memrate 3160 60.01 5597.10 17.90 52.66 0.56")
+            + &line("memrate         1657.10 write128 MB/sec (average per stressor)")
+            + &line("zlib 3500 5.14 123.30 0.00 680.93 28.39")
+            + &line("for a 60.06s run time:");
+        let stressors = parse(&text).unwrap();
+        assert_eq!(stressors[0].values.last().unwrap(), &("write128-mb-per-sec".to_owned(), 1657.1));
+        assert_eq!((stressors.len(), stressors[1].values.len()), (2, 6));
+    }
 
     #[test]
     fn damaged_row_is_refused() {
@@ -106,6 +146,8 @@ mod tests {
         assert_eq!(parse(&format!("{head}stress-ng: info:  [1] successful run\n")), Ok(vec![]));
         let failed = parse(&format!("{head}stress-ng: info:  [1] unsuccessful run completed in 2.0s\n"));
         assert!(matches!(failed, Err(Error::Failed { .. })));
+        let torn = parse(&format!("{head}stress-ng: info:  [1] cpu 9 1.0 x 0.0 9.0 9.0\n")).unwrap_err();
+        assert!(matches!(torn, Error::Line { line: 2, .. }), "{torn}");
         let old = parse(&format!("{head}stress-ng: info:  [1] cpu 9 1.0 1.0 0.0 9.0 9.0\n")).unwrap();
         assert_eq!(yamlified("% of MB per sec, (pipe-method)"), "percent-of-mb-per-sec-pipemethod");
         assert_eq!((old[0].name.as_str(), old[0].values.len()), ("cpu", 6));

@@ -2,13 +2,14 @@
 //! One figure of two sides, compared.
 
 use super::flags::{self, Flag};
+use super::fold::Fold;
 use super::verdict::{self, Change, Evidence, Verdict};
 use crate::distribution::{Grouped, Point, between};
 use crate::interval::{Bounds, Estimate, NoInterval};
 use crate::power::Precision;
 use crate::shift::{Test, mann_whitney, shift};
 use crate::superiority::{Superiority, superiority};
-use crate::{Better, Summary, median};
+use crate::{Better, Exposure, Summary, median};
 use dyntick_model::Clock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,30 @@ pub struct SideFigure {
     pub value: Estimate,
     /// More of the runs, where they are the sample.
     pub summary: Option<Summary>,
+    /// From what a typical run took the figure, as far as it is known.
+    pub exposure: Option<Exposure>,
+    /// The range within which the figure is known, if that is wider than what a figure shows: the bucket of a
+    /// histogram, or the last digit that a tool printed.
+    pub known_within: Option<[f64; 2]>,
+    /// The smallest and the largest figure of the threads or CPUs that were put together.
+    pub range: Option<[f64; 2]>,
+}
+
+impl SideFigure {
+    fn new(runs: usize, value: Estimate, summary: Option<Summary>) -> Self {
+        Self { runs, value, summary, exposure: None, known_within: None, range: None }
+    }
+}
+
+/// The properties of a metric that a verdict depends on beside its runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Scale {
+    /// The step of the last digit, in the metric's unit.
+    pub step: f64,
+    /// True for a share in percent.
+    pub share: bool,
+    /// True if the figure grows with its exposure.
+    pub grows: bool,
 }
 
 /// One figure of two sides, compared.
@@ -62,6 +87,8 @@ pub struct Figure {
     pub flags: Vec<Flag>,
     #[serde(skip)]
     precision: Option<Precision>,
+    #[serde(skip)]
+    scale: Scale,
 }
 
 impl Figure {
@@ -85,9 +112,7 @@ impl Figure {
 
     fn of_sample(a: &[f64], b: &[f64]) -> Option<Self> {
         let shift = shift(a, b)?;
-        let side = |runs: &[f64]| {
-            Some(SideFigure { runs: runs.len(), value: median(runs)?, summary: Summary::of(runs) })
-        };
+        let side = |runs: &[f64]| Some(SideFigure::new(runs.len(), median(runs)?, Summary::of(runs)));
         let mut figure = Self::new(Basis::Runs, [side(a)?, side(b)?], shift);
         figure.superiority = superiority(a, b);
         figure.test = mann_whitney(a, b);
@@ -114,7 +139,7 @@ impl Figure {
         };
         let [a, b] = [estimate(runs[0])?, estimate(runs[1])?];
         let shift = between(&a, &b);
-        let side = |runs: &[Grouped], value| SideFigure { runs: runs.len(), value, summary: None };
+        let side = |runs: &[Grouped], value| SideFigure::new(runs.len(), value, None);
         let mut figure = Self::new(Basis::Samples, [side(runs[0], a), side(runs[1], b)], shift);
         figure.test = shift.test();
         figure.flags.push(Flag::OneRun);
@@ -124,7 +149,7 @@ impl Figure {
     /// Compares runs that are equal on each side, in virtual time.
     pub(super) fn exact(a: f64, b: f64, runs: [usize; 2]) -> Self {
         let exact = |value| Estimate { value, bounds: Bounds::None(NoInterval::Exact) };
-        let side = |runs, value| SideFigure { runs, value: exact(value), summary: None };
+        let side = |runs, value| SideFigure::new(runs, exact(value), None);
         Self::new(Basis::Exact, [side(runs[0], a), side(runs[1], b)], exact(b - a))
     }
 
@@ -142,7 +167,61 @@ impl Figure {
             verdict: Verdict::Inconclusive { more_runs: None },
             flags: Vec::new(),
             precision: None,
+            scale: Scale::default(),
         }
+    }
+
+    /// Adds the conditions under which the figure was taken. A figure that grows with unequal exposures is not tested.
+    pub(super) fn under(mut self, scale: Scale, exposures: [Option<Exposure>; 2]) -> Self {
+        self.scale = scale;
+        for (side, exposure) in self.sides.iter_mut().zip(exposures) {
+            side.exposure = exposure;
+        }
+        if self.is_unequal() {
+            (self.test, self.superiority, self.precision) = (None, None, None);
+            self.flags.clear();
+        }
+        self
+    }
+
+    /// Adds the ranges within which the figures are known; the step is as wide.
+    pub(super) fn known(mut self, within: [Option<(f64, f64)>; 2]) -> Self {
+        for (side, within) in self.sides.iter_mut().zip(within) {
+            if let Some((low, high)) = within {
+                side.known_within = Some([low, high]);
+                self.scale.step = self.scale.step.max(high - low);
+            }
+        }
+        self
+    }
+
+    /// Adds the ranges over the threads, CPUs or jobs that were put together.
+    pub(super) fn ranged(mut self, fold: Option<&Fold>, point: Option<Point>) -> Self {
+        for (at, side) in self.sides.iter_mut().enumerate() {
+            side.range = fold.and_then(|fold| fold.range(at, point));
+        }
+        self
+    }
+
+    fn is_unequal(&self) -> bool {
+        let exposures = self.sides[0].exposure.zip(self.sides[1].exposure);
+        self.scale.grows && self.basis != Basis::Exact && exposures.is_some_and(|(a, b)| !a.is_like(&b))
+    }
+
+    /// The margin within which a difference does not matter, in the metric's unit.
+    fn margin(&self, same_within: f64) -> f64 {
+        let base = self.sides[0].value.value.abs();
+        let within_100 = self.sides.iter().all(|side| (0.0..=100.0).contains(&side.value.value));
+        let of = if self.scale.share && within_100 { base.min(100.0 - base) } else { base };
+        let plain = of * same_within / 100.0;
+        if self.could_be_equal() { plain.max(self.scale.step) } else { plain }
+    }
+
+    /// Returns true if the ranges within which both figures are known meet.
+    fn could_be_equal(&self) -> bool {
+        let range = |side: &SideFigure| side.known_within.unwrap_or([side.value.value; 2]);
+        let [a, b] = [range(&self.sides[0]), range(&self.sides[1])];
+        a[0] <= b[1] && b[0] <= a[1]
     }
 
     /// Gives the verdict, for this number of compared figures.
@@ -152,10 +231,18 @@ impl Figure {
             self.verdict = Verdict::TheChange { difference, change: Change::of(difference, better) };
             return;
         }
+        if self.is_unequal() {
+            self.verdict = Verdict::Unequal;
+            return;
+        }
+        let base = self.sides[0].value.value.abs();
+        let margin = self.margin(same_within);
+        let coarse = margin > base * same_within / 100.0 && base > 0.0;
         let evidence = Evidence {
             shift: self.shift,
-            margin: self.sides[0].value.value.abs() * same_within / 100.0,
-            percent: same_within,
+            margin,
+            percent: if coarse { margin / base * 100.0 } else { same_within },
+            one_run: self.sides.iter().any(|side| side.runs < 2),
             adjusted_p: self.adjusted_p,
             each: verdict::ALPHA / tests.max(1) as f64,
             runs: [self.sides[0].runs, self.sides[1].runs],

@@ -13,16 +13,21 @@ pub const ALPHA: f64 = 1.0 - LEVEL;
 /// The verdict on a figure of two sides. The rules, in this order:
 ///
 /// 1. The runs of each side are equal, in virtual time: [`Verdict::TheChange`].
-/// 2. The interval of the shift lies within the margin, `same_within` percent of the first side's value (the ends
+/// 2. The figure grows with the time that was watched, and the sides were watched for unequal times:
+///    [`Verdict::Unequal`].
+/// 3. The interval of the shift lies within the margin, `same_within` percent of the first side's value (the ends
 ///    included): [`Verdict::SameWithin`]. That is two one-sided tests (Schuirmann 1987), each of 2.5 %; it is
 ///    reported also if there is a difference beyond chance that does not matter. It is not adjusted for the
-///    number of comparisons.
-/// 3. The adjusted p value is at most [`ALPHA`] and the interval does not contain zero: [`Verdict::Better`] or
-///    [`Verdict::Worse`] by the sign of the shift, [`Verdict::Different`] if the better direction is unknown.
-/// 4. Anything else: [`Verdict::Inconclusive`].
+///    number of comparisons. The margin of a share in percent is that of the share or of its complement, whichever is
+///    smaller. If the ranges within which both figures are known
+///    meet, no margin is smaller than the step of their last digit.
+/// 4. The adjusted p value is at most [`ALPHA`] and the interval does not contain zero: [`Verdict::Better`] or
+///    [`Verdict::Worse`] by the sign of the shift, [`Verdict::Different`] if the better direction is unknown. If a side
+///    has one run, [`Verdict::RunsDiffer`]: how much runs of that side differ is unknown.
+/// 5. Anything else: [`Verdict::Inconclusive`].
 ///
 /// If the interval would have no width ([`NoInterval::NoSpread`]), the shift is used for both of its ends. If there is
-/// no interval for another reason, rules 2 and 3 do not apply.
+/// no interval for another reason, rules 3 and 4 do not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -32,15 +37,19 @@ pub enum Verdict {
     Worse,
     /// The sides differ, and the better direction is unknown.
     Different,
-    /// A difference, if there is any, is smaller than what matters.
+    /// The runs differ, of which a side has one: of the sides that says nothing.
+    RunsDiffer,
+    /// The sides were watched for unequal times, with which the figure grows: not judged.
+    Unequal,
+    /// A difference, if there is any, is smaller than what matters, or than the step of the figures' last digit.
     SameWithin {
         /// The margin, in percent of the first side's value.
         percent: f64,
     },
     /// Neither can be said.
     Inconclusive {
-        /// The approximate number of further runs of each side that would decide, with a probability of 80 %; `None`
-        /// if it cannot be estimated or is not practical.
+        /// The least number of further runs of each side that may decide; `None` if it cannot be estimated or is not
+        /// practical.
         more_runs: Option<u64>,
     },
     /// The difference is exact, and due to the change.
@@ -86,6 +95,8 @@ pub(super) struct Evidence {
     pub margin: f64,
     /// The same in percent.
     pub percent: f64,
+    /// True if a side has one run.
+    pub one_run: bool,
     pub adjusted_p: Option<f64>,
     /// The p value that surely is enough, whatever the others are.
     pub each: f64,
@@ -104,6 +115,7 @@ impl Evidence {
             return self.inconclusive();
         }
         match Change::of(self.shift.value, better) {
+            _ if self.one_run => Verdict::RunsDiffer,
             Change::Better => Verdict::Better,
             Change::Worse => Verdict::Worse,
             Change::Different | Change::None => Verdict::Different,

@@ -77,7 +77,7 @@ impl Grouped {
             Point::Quantile(share) if self.samples() as f64 * (1.0 - share) < 1.0 - 1e-9 => None,
             Point::Quantile(share) => self.quantile(share),
             Point::Max => self.max().map(|max| max as f64),
-            Point::Mean => self.moments().map(|(mean, _)| mean),
+            Point::Mean => self.stated_mean().or(self.moments().map(|(mean, _)| mean)),
         }
     }
 
@@ -95,6 +95,9 @@ impl Grouped {
     /// The bounds of the mean, by the central limit theorem.
     fn mean_bounds(&self, mean: f64) -> Bounds {
         let variance = self.moments().map_or(0.0, |(_, variance)| variance);
+        if self.stated_mean().is_some() {
+            return Bounds::None(NoInterval::Stated);
+        }
         let half_width = normal::two_sided(crate::LEVEL) * (variance / self.samples() as f64).sqrt();
         if self.samples() < FEWEST {
             return Bounds::None(NoInterval::TooFewSamples);
@@ -124,7 +127,7 @@ mod tests {
         let found = Grouped::of([&Samples::from(counts)]);
         assert_eq!(found.value(Point::Quantile(0.999)), Some(999.0));
         assert_eq!(found.value(Point::Quantile(0.9999)), None);
-        assert_eq!((found.value(Point::Max), found.value(Point::Mean)), (Some(999.0), Some(499.5)));
+        assert_eq!((found.value(Point::Max), found.value(Point::Mean)), (Some(999.0), Some(500.0)));
         let bounds = found.estimate(Point::Quantile(0.99)).unwrap().bounds;
         // Ranks 983 and 997.
         assert_eq!(bounds.interval().map(|interval| (interval.low, interval.high)), Some((982.0, 997.0)));

@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn what_is_beyond_is_above_all() {
-        let side = |overflows| Samples { counts: [(5, 10)].into_iter().collect(), overflows, max: None };
+        let side =
+            |overflows| Samples { overflows, ..Samples::from([(5, 10)].into_iter().collect::<Histogram>()) };
         let found = more_often(&Grouped::of([&side(0)]), &Grouped::of([&side(10)])).unwrap();
         assert_eq!(found.probability.value, 0.75);
         let found = more_often(&Grouped::of([&side(10)]), &Grouped::of([&side(10)])).unwrap();

@@ -11,8 +11,11 @@ use serde::{Deserialize, Serialize};
 /// The numbers of samples of two sides above a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
-    /// The limit, in the metric's unit; what equals it is not above.
+    /// The limit, in the metric's unit. What equals it is not above, unless buckets are wider than the measurement's
+    /// step ([`Tail::or_equal`]).
     pub limit: u64,
+    /// True if samples that equal the limit are counted too.
+    pub or_equal: bool,
     /// Samples above it, of each side.
     pub above: [u64; 2],
     /// All samples of each side.
@@ -52,6 +55,7 @@ impl Tail {
         };
         (!samples.contains(&0)).then(|| Self {
             limit,
+            or_equal: sides.iter().flat_map(|runs| runs.iter()).any(Grouped::is_coarse),
             above,
             samples,
             share: [share(0), share(1)],
@@ -69,8 +73,14 @@ pub fn ladder(sides: [&Grouped; 2]) -> Vec<u64> {
     let known = |side: &&Grouped| if side.overflows > 0 { side.values.last().copied() } else { None };
     let largest = sides.iter().filter_map(|side| side.values.last().copied()).max().unwrap_or(0);
     let upto = sides.iter().filter_map(known).fold(largest, u64::min);
+    // A limit within a bucket divides samples that are not distinguished.
+    let Some(width) = sides.iter().map(|side| side.width()).try_fold(1, |most, width| Some(width?.max(most)))
+    else {
+        return Vec::new();
+    };
     let powers = (0..19).flat_map(|power| [1, 2, 5].map(|digit: u64| digit * 10u64.pow(power)));
-    let limits: Vec<u64> = powers.filter(|limit| *limit as f64 >= from.floor() && *limit < upto).collect();
+    let limits: Vec<u64> =
+        powers.filter(|limit| limit % width == 0 && *limit as f64 >= from.floor() && *limit < upto).collect();
     limits[limits.len().saturating_sub(MOST)..].to_vec()
 }
 
@@ -83,7 +93,7 @@ mod tests {
 
     fn side(counts: &[(u64, u64)], overflows: u64) -> Grouped {
         let counts: Histogram = counts.iter().copied().collect();
-        Grouped::of([&Samples { max: None, counts, overflows }])
+        Grouped::of([&Samples { max: None, overflows, ..Samples::from(counts) }])
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn compared(
     let mut side = |label: &str, higher: f64| {
         let metric = |number: usize| {
             let values = Values::Runs(shape.runs(random, runs, 100.0 + higher));
-            let metric = Metric { unit: String::new(), better: Better::Lower, clock: Clock::Wall, values };
+            let metric = Metric::new("", Better::Lower, Clock::Wall, values);
             (MetricName::new(&number.to_string()).unwrap(), metric)
         };
         Side { label: label.into(), metrics: (0..metrics).map(metric).collect() }
@@ -125,6 +125,17 @@ fn of_outliers() {
     }
     let found = share(17, |random| !outliers(&Shape::Skewed.runs(random, 10, 0.0)).is_empty());
     println!("outliers of skewed runs, 10 runs: {:.1} %", found * 100.0);
+}
+
+#[test]
+fn of_unequal_spreads() {
+    for runs in [5, 6, 7, 8, 9, 10, 11, 15, 20] {
+        let found = share(seed(22, Shape::Normal, runs), |random| {
+            figures(&compared(random, Shape::Normal, runs, 1, 0.0))
+                .any(|figure| figure.flags.iter().any(|flag| matches!(flag, Flag::SpreadsDiffer { .. })))
+        });
+        seldom("spreads that differ, of equal ones", Shape::Normal, runs, found);
+    }
 }
 
 /// A shift of the size that is said to be visible is found about four times of five, and with as many more

@@ -30,7 +30,7 @@ fn truth(times: f64) -> Samples {
 fn compared(a: Samples, b: Samples) -> Distribution {
     let side = |samples: Samples| {
         let values = Values::Distribution(vec![samples]);
-        let metric = Metric { unit: "us".into(), better: Better::Lower, clock: Clock::Wall, values };
+        let metric = Metric::new("us", Better::Lower, Clock::Wall, values);
         Side { label: String::new(), metrics: [(MetricName::new("latency").unwrap(), metric)].into() }
     };
     let comparison =

@@ -65,9 +65,59 @@ fn histograms_are_compared_point_by_point() {
     let counts = [1_000_000, 150_000_000, 60_000_000, 5_000_000, 10_000, 3, 1];
     cyclictest(&dir.path().join("old"), 2, &counts);
     cyclictest(&dir.path().join("new"), 3, &counts);
-    let output = compare(dir.path(), &["old", "new", "--metric", "latency", "--above", "7000,8000"]);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let output = compare(dir.path(), &["old", "new", "--metric", "latency", "--above", "7us,8us"]);
+    assert_eq!(output.status.code(), Some(0), "one run makes no side worse: {}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("old, new: cyclictest: its text does not state the unit"));
     insta::assert_snapshot!(text(&output.stdout));
+    let nano = compare(dir.path(), &["old", "new", "--unit", "ns"]);
+    assert!(nano.stderr.is_empty() && text(&nano.stdout).contains("ns"), "{}", text(&nano.stderr));
+    let bare = compare(dir.path(), &["old", "new", "--above", "7000"]);
+    assert!(text(&bare.stderr).contains("add the unit, as in 7000us"), "{}", text(&bare.stderr));
+}
+
+/// Many threads, with short and long pages.
+#[test]
+fn page_has_forty_lines_and_all_on_request() {
+    let dir = tempfile::tempdir().unwrap();
+    for (side, more) in [("old", 0), ("new", 2)] {
+        std::fs::create_dir(dir.path().join(side)).unwrap();
+        for run in 0..10u64 {
+            let status = |thread: u64| {
+                let (min, avg, max) =
+                    (20 + run % 3, 40 + 20 * more + run % 4 + thread % 5, 90 + run * 7 % 10);
+                format!(
+                    "T:{thread:2} ( 4915) P:95 I:1000 C: 600000 Min:{min:7} Act:   65 Avg:{avg:5} Max:{max:8}\n"
+                )
+            };
+            let lines: String = (0..30).map(status).collect();
+            std::fs::write(dir.path().join(side).join(format!("run-{run}")), lines).unwrap();
+        }
+    }
+    let page = compare(dir.path(), &["old", "new"]);
+    assert_eq!(page.status.code(), Some(1), "{}", text(&page.stderr));
+    let page = text(&page.stdout);
+    assert!(page.contains("new is slower than old: cyclictest/T*/avg, all 30 threads,"), "{page}");
+    assert!(page.contains("3 figures compared: 0 better, 1 worse"), "{page}");
+    assert!(page.lines().count() <= 40, "{page}");
+    let full = compare(dir.path(), &["old", "new", "--full"]);
+    assert!(text(&full.stdout).lines().any(|line| line.starts_with("T29 ")), "{}", text(&full.stdout));
+}
+
+#[test]
+fn any_program_is_compared_by_a_pattern() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = |name: &str, tps: &[u32]| {
+        let lines: String = tps.iter().map(|tps| format!("tps = {tps} (all)\n")).collect();
+        std::fs::write(dir.path().join(name), lines).unwrap();
+    };
+    log("old", &[812, 815, 809, 820, 811, 817]);
+    log("new", &[912, 915, 909, 920, 911, 917]);
+    let refused = compare(dir.path(), &["old", "new"]);
+    assert!(text(&refused.stderr).contains("--pattern"), "{}", text(&refused.stderr));
+    let by = ["old", "new", "--pattern", "tps=tps = ([0-9.]+)", "--unit", "1/s", "--better", "higher"];
+    let output = compare(dir.path(), &by);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("new is faster than old: tps by +12"), "{}", text(&output.stdout));
 }
 
 #[test]

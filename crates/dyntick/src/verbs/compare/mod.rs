@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick compare A B [C…]`: are the figures of B better than those of A, worse, or the same?
 
+mod lead;
+mod limits;
+mod page;
 mod table;
+mod words;
 
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_contract::compare::Printed;
-use dyntick_lab::sides::{self, KnownSide};
-use dyntick_stats::compare::{Comparison, Outcome, Question, Row, Verdict};
+use dyntick_formats::cyclictest::Unit;
+use dyntick_formats::picked::Picker;
+use dyntick_lab::sides::{self, KnownSide, Pick, Wanted};
+use dyntick_stats::Better;
+use dyntick_stats::compare::{Comparison, Question, Verdict};
+use limits::Limit;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,9 +35,25 @@ pub struct Arguments {
     /// Treat differences of up to PERCENT percent as the same
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     same_within: f64,
-    /// Count samples above each LIMIT, in the unit of the metric
+    /// Count samples above each LIMIT: a time with its unit, as 20us,1ms
     #[arg(long, value_name = "LIMIT", value_delimiter = ',')]
-    above: Vec<u64>,
+    above: Vec<Limit>,
+    /// Take UNIT where a file does not state it: ns or us of latencies; any of --pattern and --path
+    #[arg(long, value_name = "UNIT")]
+    unit: Option<String>,
+    /// Compare the number that REGEX finds in each line, in its one group, as 'took ([0-9.]+) ms'; NAME=REGEX
+    /// names it. For programs without a reader
+    #[arg(long, value_name = "REGEX")]
+    pattern: Vec<String>,
+    /// Compare the number at PATH in each file's JSON, as results.0.mean or /results/0/mean; NAME=PATH names it
+    #[arg(long, value_name = "PATH")]
+    path: Vec<String>,
+    /// The better direction of --pattern and --path
+    #[arg(long, value_enum, value_name = "DIRECTION", default_value_t = Direction::Unknown)]
+    better: Direction,
+    /// Print all figures, and those of each thread and CPU
+    #[arg(long)]
+    full: bool,
     /// Exit with status 1 if a metric is at least this bad
     #[arg(long, value_enum, default_value_t = FailOn::Worse)]
     fail_on: FailOn,
@@ -40,10 +65,20 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Direction {
+    /// Smaller values
+    Lower,
+    /// Larger values
+    Higher,
+    /// None is known
+    Unknown,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
     /// Any metric is worse
     Worse,
-    /// Any metric is worse, differs or is inconclusive
+    /// Any metric is worse, differs, is inconclusive or is not judged
     Inconclusive,
     /// Nothing
     Never,
@@ -54,42 +89,138 @@ fn percent(text: &str) -> Result<f64, String> {
     if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("must be from 0 to 100".to_owned()) }
 }
 
-/// Reads a side, `PATH` or `NAME=PATH`, and prints its notes.
-fn read(named: &str, wanted: &[String]) -> Result<KnownSide> {
-    let (label, path) = match named.split_once('=') {
-        Some((label, path)) if !Path::new(named).exists() => (label, path),
-        _ => (named, named),
-    };
-    let known = sides::read(label, Path::new(path), wanted).with_context(|| path.to_owned())?;
-    for note in &known.notes {
-        output::note(note);
+impl Arguments {
+    fn wanted(&self) -> Result<Wanted> {
+        let picks = self.picks()?;
+        let unit = match self.unit.as_deref() {
+            _ if !picks.is_empty() => None,
+            None => None,
+            Some("us" | "µs") => Some(Unit::Micro),
+            Some("ns") => Some(Unit::Nano),
+            Some(other) => bail!("cannot use the unit {other} for latencies: write --unit us or --unit ns"),
+        };
+        Ok(Wanted { words: self.metrics.clone(), unit, picks })
     }
-    Ok(known)
+
+    fn picks(&self) -> Result<Vec<Pick>> {
+        let better = match self.better {
+            Direction::Lower => Better::Lower,
+            Direction::Higher => Better::Higher,
+            Direction::Unknown => Better::Unknown,
+        };
+        let unit = self.unit.clone().unwrap_or_default();
+        let patterns = self.pattern.iter().map(|text| (text, Picker::pattern as fn(&str) -> _));
+        let paths = self.path.iter().map(|text| (text, Picker::json as fn(&str) -> _));
+        let pick = |(text, make): (&String, fn(&str) -> _)| {
+            let named = text.split_once('=').filter(|(name, _)| is_name(name));
+            let (name, text) = named.unwrap_or((text, text));
+            let picker = make(text)?;
+            Ok(Pick { name: name.to_owned(), picker, unit: unit.clone(), better })
+        };
+        patterns.chain(paths).map(pick).collect()
+    }
+}
+
+/// Returns true for the name before a pattern, which has no character of one.
+fn is_name(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || [' ', '-', '_', '/'].contains(&c);
+    !text.is_empty() && !text.starts_with('/') && !text.ends_with(' ') && text.chars().all(is_plain)
+}
+
+/// The label and the path of each side, `PATH` or `NAME=PATH`. A path without a name is shown by its end.
+fn labelled(sides: &[String]) -> Vec<(String, &str)> {
+    let split = |named: &'_ String| match named.split_once('=') {
+        Some((label, path)) if !Path::new(named).exists() => {
+            (Some(label.to_owned()), named.len() - path.len())
+        }
+        _ => (None, 0),
+    };
+    let split: Vec<(Option<String>, usize)> = sides.iter().map(split).collect();
+    let end = |path: &str, parts: usize| {
+        let all: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    let labels = |parts: usize| -> Vec<String> {
+        let each = sides.iter().zip(&split);
+        each.map(|(side, (label, at))| label.clone().unwrap_or_else(|| end(&side[*at..], parts))).collect()
+    };
+    let is_unique = |labels: &Vec<String>| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
+    let labels = (1..8).map(labels).find(is_unique).unwrap_or_else(|| numbered(labels(1)));
+    labels.into_iter().zip(sides.iter().zip(&split).map(|(side, (_, at))| &side[*at..])).collect()
+}
+
+/// Labels of which equal ones have a number.
+fn numbered(labels: Vec<String>) -> Vec<String> {
+    labels.into_iter().enumerate().map(|(at, label)| format!("{label} ({})", at + 1)).collect()
+}
+
+/// Notes without their repetition for several sides: `a, b: note`.
+fn gathered(notes: Vec<String>) -> Vec<String> {
+    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    for note in notes {
+        let (label, rest) = note.split_once(": ").unwrap_or(("", &note));
+        match found
+            .iter_mut()
+            .find(|(labels, known)| known == rest && !labels.iter().any(|known| known == label))
+        {
+            Some((labels, _)) => labels.push(label.to_owned()),
+            None => found.push((vec![label.to_owned()], rest.to_owned())),
+        }
+    }
+    let text = |(labels, rest): (Vec<String>, String)| match labels.join(", ") {
+        labels if labels.is_empty() => rest,
+        labels => format!("{labels}: {rest}"),
+    };
+    found.into_iter().map(text).collect()
 }
 
 /// Compares; the status is 1 where the comparison failed.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     dyntick_system::leave_half_of_memory();
+    let wanted = arguments.wanted()?;
     let mut known = Vec::new();
-    for side in &arguments.sides {
-        known.push(read(side, &arguments.metrics)?);
+    for (label, path) in labelled(&arguments.sides) {
+        known.push(sides::read(&label, Path::new(path), &wanted).with_context(|| path.to_owned())?);
     }
-    let disturbed_runs: Vec<usize> = known.iter().map(|known| known.disturbed_runs).collect();
-    let (sides, made_here): (Vec<_>, Vec<_>) =
-        known.into_iter().map(|known| (known.side, known.made_here)).unzip();
-    let question = Question { same_within: arguments.same_within, limits: arguments.above.clone() };
-    let comparison = Comparison::of(&sides, question);
-    if comparison.rows.is_empty() {
-        bail!("{}", nothing_in_common(&comparison, &arguments.metrics));
+    let mut printed = compared(known, arguments);
+    if printed.comparison.rows.is_empty() {
+        bail!("{}", nothing_in_common(&printed.comparison, &arguments.metrics));
     }
-    let failed = comparison.rows.iter().flat_map(verdicts).any(|verdict| arguments.fail_on.fails(&verdict));
+    let verdicts =
+        printed.comparison.rows.iter().flat_map(table::figures_of).map(|(_, figure)| figure.verdict);
+    let failed = verdicts.into_iter().any(|verdict| arguments.fail_on.fails(&verdict));
     if arguments.json {
-        arguments.target.json(&Printed { comparison, made_here, disturbed_runs })?;
+        arguments.target.json(&printed)?;
     } else {
-        arguments.target.page(&table::document(&comparison))?;
+        for note in std::mem::take(&mut printed.notes) {
+            output::note(&note);
+        }
+        arguments.target.page(&page::document(&printed, arguments))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+fn compared(known: Vec<KnownSide>, arguments: &Arguments) -> Printed {
+    let mut notes: Vec<String> = known.iter().flat_map(|known| known.notes.clone()).collect();
+    for (at, other) in known.iter().enumerate().skip(1) {
+        if !known[0].contents.is_disjoint(&other.contents) {
+            notes.push(format!(
+                "{} and {} have a file with the same content: it is compared with itself",
+                known[0].side.label, known[at].side.label
+            ));
+        }
+    }
+    let question = Question {
+        same_within: arguments.same_within,
+        limits: arguments.above.iter().map(|limit| limit.ns).collect(),
+    };
+    let made_here = known.iter().map(|known| known.made_here).collect();
+    let disturbed_runs = known.iter().map(|known| known.disturbed_runs).collect();
+    let settings = known.iter().map(|known| known.settings.clone()).collect();
+    let sides: Vec<_> = known.into_iter().map(|known| known.side).collect();
+    let comparison = Comparison::of(&sides, question);
+    Printed { comparison, made_here, disturbed_runs, settings, notes: gathered(notes) }
 }
 
 fn nothing_in_common(comparison: &Comparison, wanted: &[String]) -> String {
@@ -108,15 +239,6 @@ fn nothing_in_common(comparison: &Comparison, wanted: &[String]) -> String {
     format!("the sides have no metric{wanted} in common: {}", have.join("; "))
 }
 
-/// The verdict of each figure of a row.
-fn verdicts(row: &Row) -> Vec<Verdict> {
-    match &row.outcome {
-        Outcome::Refused(_) => Vec::new(),
-        Outcome::Runs(figure) => vec![figure.verdict],
-        Outcome::Distribution(all) => all.points.iter().map(|(_, figure)| figure.verdict).collect(),
-    }
-}
-
 impl FailOn {
     fn fails(self, verdict: &Verdict) -> bool {
         use dyntick_stats::compare::Change;
@@ -125,6 +247,8 @@ impl FailOn {
             verdict,
             Verdict::Inconclusive { .. }
                 | Verdict::Different
+                | Verdict::RunsDiffer
+                | Verdict::Unequal
                 | Verdict::TheChange { change: Change::Different, .. }
         );
         match self {
@@ -132,5 +256,28 @@ impl FailOn {
             Self::Inconclusive => worse || open,
             Self::Never => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(sides: &[&str]) -> Vec<String> {
+        let sides: Vec<String> = sides.iter().map(|side| (*side).to_owned()).collect();
+        labelled(&sides).into_iter().map(|(label, _)| label).collect()
+    }
+
+    #[test]
+    fn paths_are_shown_by_their_ends() {
+        assert_eq!(labels(&["out/x/a.txt", "out/x/b.txt"]), ["a.txt", "b.txt"]);
+        assert_eq!(labels(&["old/1/", "new/1", "base=new/2"]), ["old/1", "new/1", "base"]);
+        assert_eq!(labels(&["x/a", "x/a"]), ["a (1)", "a (2)"]);
+    }
+
+    #[test]
+    fn notes_of_several_sides_are_one() {
+        let notes = ["a: x", "b: x", "b: y", "plain"].map(str::to_owned).to_vec();
+        assert_eq!(gathered(notes), ["a, b: x", "b: y", "plain"]);
     }
 }

@@ -1,83 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A comparison as a document.
+//! The evidence: a line for each figure, and the samples above limits.
 
+use super::words::{self, DIGITS, number, signed};
 use dyntick_model::digits::{rounded, shift};
-use dyntick_report::{Block, Cell, Column, Document, Table, row};
-use dyntick_stats::compare::{Basis, Change, Comparison, Figure, Flag, Outcome, Refusal, Row, Verdict};
-use dyntick_stats::{Better, Bounds, Estimate, NoInterval, Ratio, Tail};
+use dyntick_report::{Block, Cell, Column, Table, row};
+use dyntick_stats::compare::{Change, Figure, Flag, Outcome, Refusal, Row, SideFigure, Verdict};
+use dyntick_stats::{Better, Bounds, Estimate, Point, Ratio, Tail};
 
-/// The significant digits of a figure.
-const DIGITS: i32 = 4;
-
-/// The document: a table for each side but the first.
-pub fn document(comparison: &Comparison) -> Document {
-    let sides = 1..comparison.labels.len();
-    let blocks = sides.flat_map(|side| of_side(comparison, side)).chain([method(comparison)]).collect();
-    Document { title: "Comparison".into(), blocks, ..Document::default() }
+/// A figure of a row that may be shown.
+pub struct Line<'a> {
+    pub row: &'a Row,
+    pub point: Option<Point>,
+    pub figure: &'a Figure,
 }
 
-fn of_side(comparison: &Comparison, side: usize) -> Vec<Block> {
-    let labels = [comparison.labels[0].as_str(), comparison.labels[side].as_str()];
-    let rows: Vec<&Row> = comparison.rows.iter().filter(|row| row.side == side).collect();
-    let mut blocks = vec![Block::Heading(format!("{} against {}", labels[1], labels[0]))];
-    let of_runs: Vec<(String, &Row, &Figure)> = rows.iter().filter_map(|row| of_runs(row)).collect();
-    let refused: Vec<String> = rows.iter().filter_map(|row| refused(row)).collect();
-    if !(of_runs.is_empty() && refused.is_empty()) {
-        blocks.push(table("", "metric", &of_runs, labels, refused));
-    }
-    for row in rows {
-        let Outcome::Distribution(all) = &row.outcome else { continue };
-        let points: Vec<_> =
-            all.points.iter().map(|(point, figure)| (point.to_string(), row, figure)).collect();
-        blocks.push(table(row.metric.as_str(), "", &points, labels, Vec::new()));
-        blocks.extend(tails(row, &all.tails, labels));
-    }
-    blocks
-}
-
-fn of_runs(row: &Row) -> Option<(String, &Row, &Figure)> {
-    let Outcome::Runs(figure) = &row.outcome else { return None };
-    Some((row.metric.to_string(), row, figure))
-}
-
-fn table(
-    caption: &str,
-    first: &str,
-    lines: &[(String, &Row, &Figure)],
-    labels: [&str; 2],
-    mut notes: Vec<String>,
-) -> Block {
-    for (name, _, figure) in lines {
-        for flag in &figure.flags {
-            let note = match flag {
-                Flag::OneRun => flagged(flag, labels),
-                _ => format!("{name}: {}", flagged(flag, labels)),
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+/// The figures of a row with their points.
+pub fn figures_of(row: &Row) -> Vec<(Option<Point>, &Figure)> {
+    match &row.outcome {
+        Outcome::Refused(_) => Vec::new(),
+        Outcome::Runs(figure) => vec![(None, figure)],
+        Outcome::Distribution(all) => {
+            all.points.iter().map(|(point, figure)| (Some(*point), figure)).collect()
         }
     }
-    Block::Table(Table {
-        caption: caption.to_owned(),
-        columns: vec![
-            Column::text(first),
-            Column::text(""),
-            Column::figure(labels[0], ""),
-            Column::figure(labels[1], ""),
-            Column::figure("shift [95 %]", ""),
-            Column::figure("shift", "%"),
-            Column::figure("p", ""),
-            Column::text("verdict"),
-        ],
-        rows: lines.iter().map(|(name, row, figure)| cells(name, row, figure)).collect(),
-        notes,
-    })
+}
+
+impl Line<'_> {
+    /// The place of a line in the order of what is shown first: what is worse, better or differs.
+    pub fn rank(&self) -> (u8, u8) {
+        let of_verdict = match self.figure.verdict {
+            Verdict::Worse | Verdict::TheChange { change: Change::Worse, .. } => 0,
+            Verdict::Better | Verdict::TheChange { change: Change::Better, .. } => 1,
+            Verdict::RunsDiffer
+            | Verdict::Different
+            | Verdict::TheChange { change: Change::Different, .. } => 2,
+            Verdict::Unequal => 3,
+            Verdict::Inconclusive { .. } => 4,
+            Verdict::SameWithin { .. } | Verdict::TheChange { change: Change::None, .. } => 5,
+        };
+        let of_point = match self.point {
+            None | Some(Point::Max) => 1,
+            Some(Point::Quantile(0.99 | 0.5)) => 0,
+            Some(Point::Quantile(0.9999)) => 2,
+            Some(_) => 3,
+        };
+        (of_verdict, of_point)
+    }
+}
+
+/// A table of these lines, in their order, the points of a distribution below its name.
+pub fn lines(lines: &[Line<'_>], labels: [&str; 2], notes: Vec<String>) -> Block {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut before: Option<&Row> = None;
+    for line in lines {
+        if line.point.is_some() && before.is_none_or(|row| !std::ptr::eq(row, line.row)) {
+            rows.push(heading(line));
+        }
+        before = Some(line.row);
+        rows.push(cells(line));
+    }
+    let columns = vec![
+        Column::text("metric"),
+        Column::text(""),
+        Column::figure(labels[0], ""),
+        Column::figure(labels[1], ""),
+        Column::figure("shift [95 %]", "").spare(2),
+        Column::figure("shift", "%"),
+        Column::figure("p", "").spare(1),
+        Column::text("verdict"),
+    ];
+    Block::Table(Table { caption: String::new(), columns, rows, notes })
+}
+
+/// The line of a distribution: its name and its samples.
+fn heading(line: &Line<'_>) -> Vec<Cell> {
+    let samples = |at: usize| {
+        let exposure = line.figure.sides[at].exposure;
+        Cell::or_blank(exposure.and_then(|exposure| exposure.samples).map(Cell::Count))
+    };
+    let known =
+        line.figure.sides.iter().any(|side| side.exposure.is_some_and(|exposure| exposure.samples.is_some()));
+    let unit = if known { "samples" } else { "" };
+    row![words::metric(line.row), unit, samples(0), samples(1), "", "", "", ""]
 }
 
 /// A unit in which a figure has few digits, and how many of the metric's units it is.
-fn scale(unit: &str, figure: &Figure) -> (String, f64) {
-    let size = figure.sides.iter().map(|side| side.value.value.abs()).fold(0.0, f64::max);
+fn scale(unit: &str, size: f64) -> (String, f64) {
     let steps: &[(&str, f64)] = match unit {
         "ns" => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3)],
         "B/s" => &[("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)],
@@ -87,20 +95,62 @@ fn scale(unit: &str, figure: &Figure) -> (String, f64) {
     step.map_or((unit.to_owned(), 1.0), |(unit, factor)| ((*unit).to_owned(), *factor))
 }
 
-fn cells(name: &str, row: &Row, figure: &Figure) -> Vec<Cell> {
-    let (unit, factor) = scale(&row.unit, figure);
-    let side = |at: usize| Cell::Rounded(figure.sides[at].value.value / factor, DIGITS);
+/// The unit of a line and its factor. The points of a distribution have one unit, that of its middle.
+fn scale_of(line: &Line<'_>) -> (String, f64) {
+    let size = |figure: &Figure| figure.sides.iter().map(|side| side.value.value.abs()).fold(0.0, f64::max);
+    let figures = figures_of(line.row);
+    let first = figures.first().map_or(line.figure, |(_, figure)| figure);
+    scale(&line.row.unit, size(first))
+}
+
+fn cells(line: &Line<'_>) -> Vec<Cell> {
+    let Line { row, point, figure } = line;
+    let (unit, factor) = scale_of(line);
     let p = |p: f64| if p < 0.001 { "<0.001".into() } else { Cell::Fixed(p, 3) };
+    let name = point.map_or(words::metric(row), |point| format!("  {point}"));
+    let is_share = row.unit == "%";
     row![
         name,
         unit,
-        side(0),
-        side(1),
+        side(&figure.sides[0], factor, &row.unit),
+        side(&figure.sides[1], factor, &row.unit),
         estimate(&figure.shift, [0, 1].map(|at| figure.sides[at].value.value / factor), factor),
-        figure.percent.map_or("–".into(), signed),
+        if is_share { "–".into() } else { figure.percent.map_or("–".into(), signed) },
         Cell::known(figure.adjusted_p.map(p)),
         verdict(&figure.verdict, row.better, figure),
     ]
+}
+
+/// The range of a figure that is known no better than by this share of it is shown in its place.
+const COARSE: f64 = 0.05;
+
+/// The significant digits of a range over threads or CPUs.
+const RANGE_DIGITS: i32 = 2;
+
+/// A side's figure in a unit of `factor` of the metric's, with its range over threads or CPUs.
+pub fn side(side: &SideFigure, factor: f64, unit: &str) -> String {
+    let text = |value: f64| words::figure(value / factor, unit);
+    let value = match side.known_within {
+        Some([low, high]) if high - low > high.abs() * COARSE => format!("{}–{}", text(low), text(high)),
+        _ => text(side.value.value),
+    };
+    match side.range {
+        Some([low, high]) if text(low) != text(high) => {
+            let text =
+                |value: f64| if unit == "%" { text(value) } else { rounded(value / factor, RANGE_DIGITS) };
+            format!("{value} ({}–{})", text(low), text(high))
+        }
+        _ => value,
+    }
+}
+
+/// A side's figure with its unit.
+pub fn with_unit(row: &Row, figure: &Figure, at: usize) -> String {
+    let point =
+        figures_of(row).into_iter().find(|(_, other)| std::ptr::eq(*other, figure)).and_then(|found| found.0);
+    let (unit, factor) = scale_of(&Line { row, point, figure });
+    let plain = SideFigure { range: None, ..figure.sides[at].clone() };
+    format!("{} {unit}", side(&plain, factor, &row.unit)).trim_end().to_owned()
 }
 
 /// A shift between these two figures with its interval, in a unit of `factor` of the metric's.
@@ -114,16 +164,26 @@ fn estimate(estimate: &Estimate, beside: [f64; 2], factor: f64) -> String {
     }
 }
 
+/// A margin of more percent than this says less than that the figures do not show any difference.
+const VAGUE: f64 = 50.0;
+
 fn verdict(verdict: &Verdict, better: Better, figure: &Figure) -> String {
     match verdict {
         Verdict::Better => "better".into(),
         Verdict::Worse => "worse".into(),
         Verdict::Different => "different".into(),
-        Verdict::SameWithin { percent } => format!("the same within {} %", number(*percent)),
-        Verdict::Inconclusive { more_runs: Some(more) } => format!("inconclusive (about {more} runs more)"),
+        Verdict::RunsDiffer => "these runs differ".into(),
+        Verdict::Unequal => "not judged: unequal times".into(),
+        Verdict::SameWithin { percent } if *percent > VAGUE => "the same as far as shown".into(),
+        Verdict::SameWithin { percent } => {
+            format!("the same within {} %", number((percent * 10.0).round() / 10.0))
+        }
+        Verdict::Inconclusive { more_runs: Some(more) } => {
+            format!("open (at least {more} more runs)")
+        }
         Verdict::Inconclusive { more_runs: None } => match figure.could_show {
-            Some(least) => format!("inconclusive (could have shown {})", number(least)),
-            None => "inconclusive".into(),
+            Some(least) => format!("open (could have shown {})", number(least)),
+            None => "open".into(),
         },
         Verdict::TheChange { change: Change::None, .. } => "equal".into(),
         Verdict::TheChange { change, .. } => {
@@ -137,7 +197,7 @@ fn verdict(verdict: &Verdict, better: Better, figure: &Figure) -> String {
     }
 }
 
-fn refused(row: &Row) -> Option<String> {
+pub fn refused(row: &Row) -> Option<String> {
     let Outcome::Refused(why) = &row.outcome else { return None };
     let why = match why {
         Refusal::Clocks => "virtual time is not compared with wall time",
@@ -148,9 +208,25 @@ fn refused(row: &Row) -> Option<String> {
     Some(format!("{}: not compared: {why}", row.metric))
 }
 
-fn flagged(flag: &Flag, labels: [&str; 2]) -> String {
+/// The doubts about a line's figure, each with the place of its kind.
+pub fn doubts(line: &Line<'_>, labels: [&str; 2]) -> Vec<(u8, String)> {
+    let (unit, factor) = scale_of(line);
+    let name = words::figure_name(line.row, line.point.as_ref());
+    let kind = |flag: &Flag| match flag {
+        Flag::Drift { side, .. } => *side as u8,
+        Flag::Outlier { side, .. } => 2 + *side as u8,
+        Flag::SpreadsDiffer { .. } => 4,
+        _ => 5,
+    };
+    let flagged =
+        |flag: &Flag| Some((kind(flag), format!("{name}: {}", flagged(flag, labels, &unit, factor)?)));
+    line.figure.flags.iter().filter_map(flagged).collect()
+}
+
+/// A doubt in words; `None` for what the verdict says once for all figures.
+fn flagged(flag: &Flag, labels: [&str; 2], unit: &str, factor: f64) -> Option<String> {
     let label = |side: usize| labels[side];
-    match flag {
+    Some(match flag {
         Flag::Drift { side, trend } => {
             let way = if trend.tau > 0.0 { "rises" } else { "falls" };
             format!(
@@ -163,7 +239,7 @@ fn flagged(flag: &Flag, labels: [&str; 2]) -> String {
             "run {} of {} is {}, {} median deviations away",
             outlier.index + 1,
             label(*side),
-            number(outlier.value),
+            format!("{} {unit}", number(outlier.value / factor)).trim_end(),
             number(outlier.distance.abs().round())
         ),
         Flag::SpreadsDiffer { ratio } => {
@@ -172,34 +248,37 @@ fn flagged(flag: &Flag, labels: [&str; 2]) -> String {
         Flag::NotNumbers { side, count } => {
             format!("{count} values of {} are not numbers and are left out", label(*side))
         }
-        Flag::OneRun => "of one run: the spread between runs is not known".to_owned(),
-        Flag::TooFewForSoMany { needed } => {
-            format!("this number of comparisons needs {needed} runs of each side; select fewer with --metric")
-        }
-    }
+        Flag::OneRun | Flag::TooFewForSoMany { .. } => return None,
+    })
 }
 
-fn tails(row: &Row, tails: &[Tail], labels: [&str; 2]) -> Option<Block> {
+/// The samples above limits.
+pub fn tails(row: &Row, labels: [&str; 2]) -> Option<Block> {
+    let Outcome::Distribution(all) = &row.outcome else { return None };
+    let several = all.tails.iter().any(|tail| tail.shift.is_some());
     let line = |tail: &Tail| {
         let share = |at: usize| format!("{} of {}", tail.above[at], tail.samples[at]);
-        row![
-            format!("> {}", tail.limit),
-            share(0),
-            share(1),
-            tail.ratio.as_ref().map_or("–".to_owned(), times),
-        ]
+        let change = match (&tail.ratio, &tail.shift) {
+            (Some(ratio), _) => times(ratio),
+            (None, Some(shift)) => estimate(shift, [shift.value; 2], 1.0),
+            (None, None) => "–".to_owned(),
+        };
+        let (unit, factor) = scale(&row.unit, tail.limit as f64);
+        let sign = if tail.or_equal { "≥" } else { ">" };
+        row![format!("{sign} {} {unit}", number(tail.limit as f64 / factor)), share(0), share(1), change]
     };
+    let change = if several { "more in a million [95 %]" } else { "times as frequent [95 %]" };
     let columns = vec![
-        Column::figure("limit", &row.unit),
+        Column::text("samples"),
         Column::figure(labels[0], ""),
         Column::figure(labels[1], ""),
-        Column::figure("times as frequent [95 %]", ""),
+        Column::figure(change, ""),
     ];
-    (!tails.is_empty()).then(|| {
+    (!all.tails.is_empty()).then(|| {
         Block::Table(Table {
-            caption: format!("{}: samples above a limit", row.metric),
+            caption: words::metric(row),
             columns,
-            rows: tails.iter().map(line).collect(),
+            rows: all.tails.iter().map(line).collect(),
             notes: Vec::new(),
         })
     })
@@ -210,49 +289,32 @@ fn times(ratio: &Ratio) -> String {
     format!("{} [{} {}]", open(ratio.value), number(ratio.low), open(ratio.high))
 }
 
-/// The method, in a paragraph.
-fn method(comparison: &Comparison) -> Block {
-    let any = |is: fn(&Figure) -> bool| comparison.rows.iter().flat_map(figures).any(is);
-    let several = if comparison.tests == 1 { "" } else { "s" };
-    let mut text = format!(
-        "Figures are medians; the shift is Hodges-Lehmann's with its 95 % interval; p is adjusted for {} comparison{several} \
-         (Holm). Better, worse and different need p ≤ 0.05 and an interval without 0.",
-        comparison.tests,
-    );
-    if any(|figure| figure.basis == Basis::Exact) {
-        text += " Runs in virtual time are identical and not a sample: a difference is due to the change, and has no \
-                 interval.";
+/// The figures of each thread, CPU or job of a row.
+pub fn members(row: &Row, labels: [&str; 2]) -> Option<Block> {
+    let fold = row.fold.as_ref()?;
+    let figures = figures_of(row);
+    let points: Vec<Option<Point>> = figures.iter().map(|(point, _)| *point).collect();
+    let (unit, factor) =
+        scale_of(&Line { row, point: points.first().copied().flatten(), figure: figures.first()?.1 });
+    let mut columns = vec![Column::text("")];
+    for point in &points {
+        let name = point.map_or(String::new(), |point| format!("{point} "));
+        columns.extend(labels.map(|label| Column::figure(format!("{name}{label}").trim(), &unit)));
     }
-    if any(too_few_runs) {
-        text += " Where a shift has no interval, there are too few runs for one of 95 %.";
-    }
-    Block::Paragraph(text)
-}
-
-fn figures(row: &Row) -> Vec<&Figure> {
-    match &row.outcome {
-        Outcome::Refused(_) => Vec::new(),
-        Outcome::Runs(figure) => vec![figure],
-        Outcome::Distribution(all) => all.points.iter().map(|(_, figure)| figure).collect(),
-    }
-}
-
-fn too_few_runs(figure: &Figure) -> bool {
-    matches!(figure.shift.bounds, Bounds::None(NoInterval::TooFewRuns { .. }))
-}
-
-/// A change in percent; what is not nothing is never shown as 0.
-fn signed(percent: f64) -> String {
-    if !percent.is_finite() {
-        return "–".to_owned();
-    }
-    match percent.abs() {
-        0.0 => "0".to_owned(),
-        ..0.05 => format!("{}<0.1", if percent < 0.0 { '-' } else { '+' }),
-        _ => format!("{percent:+.1}"),
-    }
-}
-
-fn number(value: f64) -> String {
-    rounded(value, DIGITS)
+    let cells = |member: &dyntick_stats::compare::Member| {
+        let mut cells: Vec<Cell> = vec![member.name.as_str().into()];
+        for point in &points {
+            let found = member.at(*point);
+            cells.extend([0, 1].map(|at| {
+                Cell::known(found.map(|both| Cell::Text(words::figure(both[at] / factor, &row.unit))))
+            }));
+        }
+        cells
+    };
+    Some(Block::Table(Table {
+        caption: format!("{}, not judged one by one", words::metric(row)),
+        columns,
+        rows: fold.members.iter().map(cells).collect(),
+        notes: Vec::new(),
+    }))
 }
