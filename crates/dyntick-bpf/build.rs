@@ -14,7 +14,7 @@ fn main() {
     println!("cargo::rerun-if-changed={PROGRAMS}");
     println!("cargo::rerun-if-changed=src/layout.rs");
     println!("cargo::rerun-if-env-changed=CLANG");
-    for name in ["count", "calls", "waits"] {
+    for name in ["count", "calls", "command"] {
         compile(name);
     }
 }

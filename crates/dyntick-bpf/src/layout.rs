@@ -5,7 +5,6 @@
 /// Sizes and positions by name; see `layout.h` for what they mean.
 pub const CONSTANTS: &[(&str, u32)] = &[
     ("MAX_CPUS", MAX_CPUS as u32),
-    ("NOT_COUNTED", NOT_COUNTED as u32),
     ("NAME", NAME as u32),
     ("BUCKETS", BUCKETS as u32),
     ("FIRST_BUCKET_BITS", FIRST_BUCKET_BITS),
@@ -50,6 +49,7 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("TICK_KEPT", family::TICK_KEPT),
     ("THREADS", THREADS as u32),
     ("THREAD_PROBES", THREAD_PROBES as u32),
+    ("NO_THREAD", NO_THREAD),
     ("RIVALS", RIVALS as u32),
     ("KINDS", kind::KINDS as u32),
     ("WAKING", kind::WAKING as u32),
@@ -67,7 +67,7 @@ pub const CONSTANTS: &[(&str, u32)] = &[
 /// The highest number of CPUs that an x86 kernel supports (`NR_CPUS`).
 pub const MAX_CPUS: usize = 8192;
 /// The entry in `row_of_cpu` of a CPU that is not counted.
-pub const NOT_COUNTED: u16 = 0xffff;
+pub const NOT_COUNTED: u32 = u32::MAX;
 /// Bytes of a name, as `TASK_COMM_LEN`.
 pub const NAME: usize = 16;
 /// Buckets of a histogram.
@@ -161,6 +161,8 @@ pub mod family {
 pub const THREADS: usize = 16384;
 /// The number of slots that a thread may have: that of its number, and the next ones.
 pub const THREAD_PROBES: usize = 4;
+/// The number of no thread.
+pub const NO_THREAD: u32 = u32::MAX;
 /// Names of tasks that had a CPU which a followed thread wanted, on each CPU; a power of two.
 pub const RIVALS: usize = 64;
 

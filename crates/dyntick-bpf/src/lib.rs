@@ -26,7 +26,7 @@ pub const ROWS: &str = "rows";
 pub const FOLLOWED: &str = "followed";
 /// The program that follows threads.
 pub const FOLLOW: &str = "sched_process_fork";
-/// The global with the row of each CPU: an array of [`layout::MAX_CPUS`] u16.
+/// The global with the row of each CPU: an array of [`layout::MAX_CPUS`] u32.
 pub const ROW_OF_CPU: &str = "row_of_cpu";
 /// The global with the address of the function of the tick's timer: u64, 0 where it is not known.
 pub const TICK_FUNCTION: &str = "tick_function";
@@ -139,6 +139,7 @@ pub struct Row {
     work_began: u64,
     work_ran: u64,
     worker: u64,
+    pauses: u64,
     paused: [Paused; PAUSED],
     softirq: [Open; 16],
     /// All slots: those with a fixed meaning, those that are found by their keys, and those of programs.

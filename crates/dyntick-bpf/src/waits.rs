@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The programs that account for the time of followed threads (`programs/waits.c`), and where they leave it.
+//! The programs that account for the time of followed threads (`programs/waits.h`), and where they leave it.
 
 use crate::Aligned;
 use crate::layout::kind::KINDS;
 use crate::layout::{NAME, RIVALS};
 
-/// The object file.
-pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/waits.o")));
+/// The object file (`programs/command.c`). It has all programs of [`crate::OBJECT`] too, of which [`SWITCH`]
+/// does both.
+pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/command.o")));
 
-/// The tracepoints, each with a program of the same name. Besides them there is [`crate::FOLLOW`].
-pub const TRACEPOINTS: [&str; 4] = ["sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_process_exec"];
+/// The tracepoints of which programs only account for time, each named like its program. Besides them [`SWITCH`] and
+/// [`crate::FOLLOW`] are to be attached.
+pub const TRACEPOINTS: [&str; 3] = ["sched_wakeup", "sched_wakeup_new", "sched_process_exec"];
+/// The program of task switches.
+pub const SWITCH: &str = "sched_switch";
 /// The map with the threads: one value with [`crate::layout::THREADS`] of [`Thread`], which may be mapped into
 /// memory.
 /// A slot is free, then a thread's, which the programs write to, and then the reader's, who clears it.
@@ -21,17 +25,25 @@ pub const LONGEST_IDLE_EXIT: &str = "longest_idle_exit";
 /// The mark of a CPU that is idle, in [`Cpu::idle`].
 pub const IS_IDLE: u64 = 1 << 63;
 
+/// The idle time of a CPU at a time at which its [`Cpu::idle`] was this.
+pub fn idle_at(idle: u64, time: u64) -> u64 {
+    if idle & IS_IDLE == 0 { idle } else { time.saturating_sub(idle & !IS_IDLE) }
+}
+
 /// `struct thread`: a followed thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
-    /// Its number; 0 if the slot is free, or the thread has ended.
+    /// Its number; [`crate::layout::NO_THREAD`] if the thread has ended, and in slots that the idle task would have.
     pub tid: u32,
     /// Its state ([`crate::layout::kind`]).
     pub state: u32,
     /// The begin of the state, ns on CLOCK_MONOTONIC; 0 while it changes.
     pub since: u64,
-    /// The idle time of the CPU that it waits for, when the wait began, ns.
+    /// The time at which it was woken in this state, ns on CLOCK_MONOTONIC, and since which it waits for a CPU; 0 if it
+    /// was not.
+    pub woken: u64,
+    /// The value of [`Cpu::idle`] of the CPU that it waits for, when the wait began.
     pub idle: u64,
     /// The CPU that it waits for.
     pub cpu: u32,
@@ -57,21 +69,24 @@ pub struct Sum {
     pub longest: u64,
 }
 
+/// Waits of one kind in which tasks of one name had the CPU.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Had {
+    /// Their time, ns.
+    pub ns: u64,
+    /// Their number and the longest, which are in no other sum.
+    pub sum: Sum,
+}
+
 /// `struct rival`: the waits in which tasks of one name had the CPU.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rival {
-    /// The name, ended by a zero.
+    /// The name, ended by a zero; empty if it is free.
     pub name: [u8; NAME],
-    /// Their time, ns.
-    pub ns: u64,
-    /// Their number.
-    pub count: u64,
-    /// The longest, ns.
-    pub longest: u64,
-    /// The kind of wait; 0 if it is free.
-    pub kind: u32,
-    unused: u32,
+    /// Those after a wake-up, and those after a preemption.
+    pub waits: [Had; 2],
 }
 
 /// `struct cpu`: what happened on one CPU.
@@ -92,7 +107,7 @@ pub struct Cpu {
     pub real_time_ns: u64,
     /// The control group of the last such wait, by the number of its folder.
     pub group: u64,
-    /// The pieces that ended, by kind.
+    /// The pieces that ended, by kind, without those of [`Rival`].
     pub sums: [Sum; KINDS],
     /// The tasks that had the CPU.
     pub rivals: [Rival; RIVALS],

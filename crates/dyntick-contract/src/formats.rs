@@ -61,7 +61,7 @@ formats! {
         dyntick_check::Report => "dyntick-check" 1 "check",
         stat::Printed => "dyntick-stat" 2 "stat",
         top::Sample => "dyntick-top" 2 "top",
-        dyntick_record::Findings => "dyntick-explain" 2 "explain",
+        crate::explain::Explanation<'_> => "dyntick-explain" 2 "explain",
         dyntick_record::Cost => "dyntick-record-cost" 1 "record --cost",
         isolate::Report => "dyntick-isolate" 2 "isolate",
         isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",

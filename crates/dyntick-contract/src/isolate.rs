@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The report of an isolation, and the changes that it would make.
 
+use crate::gate::{Counted, Figures, Gate};
+use dyntick_explain::{CauseCount, Summary};
 use dyntick_isolate::apply::Applied;
 use dyntick_isolate::{Change, Plan, Request, Restored, Step, Subject};
 use dyntick_model::CpuList;
 use dyntick_record::proof::Proof;
+use dyntick_system::exit_code;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -16,7 +19,14 @@ use std::process::ExitStatus;
 pub struct Report {
     pub cpus: CpuList,
     pub command: Vec<String>,
+    /// The end of the command, in words.
     pub status: String,
+    /// The exit status of the command; 128 plus the signal's number if a signal ended it.
+    pub exit_status: u8,
+    /// True if there were more interruptions than `--max-interruptions` allows; null without it.
+    pub exceeded: Option<bool>,
+    /// The judgement on the limits of `--at-most`; null without any.
+    pub gate: Option<Gate>,
     pub partition: Option<String>,
     pub no_partition: Option<String>,
     /// True if the partition was still valid at the end.
@@ -43,6 +53,9 @@ impl Report {
             cpus: request.cpus.clone(),
             command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             status: status.to_string(),
+            exit_status: exit_code(status),
+            exceeded: None,
+            gate: None,
             partition: applied.partition.as_ref().map(|_| request.kind.kernel_name().to_owned()),
             no_partition: applied.no_partition.clone(),
             partition_held: held,
@@ -53,12 +66,48 @@ impl Report {
         }
     }
 
+    /// The figures of each CPU and of the command, for a gate; `None` without a trace.
+    pub fn figures(&self) -> Option<Vec<Figures>> {
+        let trace = self.proof.trace.as_ref()?;
+        let of_command = trace.ledger.iter().map(|ledger| Figures {
+            seconds: self.proof.seconds,
+            lost: Some(ledger.lost_share),
+            ..Figures::default()
+        });
+        Some(trace.per_cpu.iter().map(figures).chain(of_command).collect())
+    }
+
     /// The number of interruptions of the CPUs.
     pub fn interruptions(&self) -> u64 {
         match &self.proof.trace {
             Some(trace) => trace.interruptions(),
             None => self.proof.rows.iter().map(|(_, count)| count).sum(),
         }
+    }
+}
+
+fn figures(summary: &Summary) -> Figures {
+    let is_interruption = |cause: &&CauseCount| cause.interruptions > 0;
+    let counted = |cause: &CauseCount| Counted {
+        name: cause.cause.to_string(),
+        count: cause.interruptions,
+        ticks: cause.ticks,
+        ns: Some(cause.total_ns),
+        longest_ns: Some(cause.longest_ns),
+    };
+    let causes: Vec<Counted> = summary.by_cause.iter().filter(is_interruption).map(counted).collect();
+    Figures {
+        cpu: Some(summary.cpu),
+        seconds: summary.seconds,
+        interruptions: Some(Counted {
+            count: summary.interruptions,
+            ticks: summary.ticks,
+            ns: Some(summary.interrupted_ns),
+            longest_ns: Some(causes.iter().filter_map(|cause| cause.longest_ns).max().unwrap_or(0)),
+            ..Counted::default()
+        }),
+        causes,
+        lost: None,
     }
 }
 

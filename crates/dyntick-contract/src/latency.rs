@@ -2,6 +2,7 @@
 //! The keys of `latency --json`, for their schema: `late`, and those of cyclictest, whose lines
 //! `dyntick_formats::cyclictest::Json` writes.
 
+use crate::gate::Gate;
 use dyntick_record::late::LateWakeUp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,9 @@ pub struct Layout {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<LateWakeUp>>")]
     late: Option<Vec<Value>>,
+    /// The judgement on the limits of `--at-most`, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<Gate>,
 }
 
 /// The machine.

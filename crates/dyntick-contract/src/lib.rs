@@ -11,8 +11,10 @@
 
 mod adviser;
 pub mod compare;
+pub mod explain;
 mod failure;
 mod formats;
+pub mod gate;
 pub mod isolate;
 pub mod lab;
 pub mod labels;

@@ -5,8 +5,10 @@ mod calls;
 mod command_time;
 mod longest;
 mod power;
+mod verdict;
 
 use crate::adviser::Adviser;
+use crate::gate::Gate;
 use crate::labels;
 pub use calls::{Calls, Function, Octave, PrintedCalls, Probe};
 pub use command_time::{After, PrintedTime, Quota, TimePart, ledger};
@@ -14,10 +16,12 @@ use dyntick_count::{Class, CpuCounts, Finished, GroupRows, Measured, Row, per_cp
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, Fix, KernelVersion, TickDependency};
 use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
+use dyntick_record::verdict::Verdict;
 pub use longest::{Interrupted, Long, PrintedLongest};
 pub use power::Zone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+pub use verdict::{figures, verdict};
 
 /// One measurement; durations in ns, and counts of several runs as their sum.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +30,10 @@ pub struct Printed {
     pub kernel: KernelVersion,
     /// The measured command; empty if there was none.
     pub command: Vec<String>,
+    /// The verdict: the largest losses, and the one change that pays; null if nothing was counted.
+    pub verdict: Option<Verdict>,
+    /// The judgement on the limits of `--at-most`; null without any.
+    pub gate: Option<Gate>,
     /// The result of the command.
     pub ended: Option<Ended>,
     /// The end of the measurement, ns since the first one began.
@@ -73,41 +81,42 @@ pub struct Ended {
     pub involuntary_switches: i64,
 }
 
-/// One CPU. The times of its parts add up to `time_ns`.
+/// One CPU. The times of its parts add up to `time_ns`. If nothing was counted, all but the CPU and the machine's own
+/// counters are null.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// The CPU number.
     pub cpu: u32,
     /// The interruptions, the longest first: interrupts, softirqs, NMIs, kernel threads.
-    pub interruptions: Vec<Group>,
+    pub interruptions: Option<Vec<Group>>,
     /// The user tasks other than the command's and dyntick's, which are not interruptions.
-    pub user_tasks: Vec<Group>,
+    pub user_tasks: Option<Vec<Group>>,
     /// The page faults, which are not interruptions.
-    pub page_faults: Vec<Group>,
+    pub page_faults: Option<Vec<Group>>,
     /// The parts whose group was not counted; their time may be in other rows.
-    pub parts: Vec<Group>,
+    pub parts: Option<Vec<Group>>,
     /// The total time of the CPU: the length of the measurement, or the sum of its parts if that is longer.
-    pub time_ns: u64,
+    pub time_ns: Option<u64>,
     /// The time in interruptions.
-    pub interrupted_ns: u64,
+    pub interrupted_ns: Option<u64>,
     /// The part of `interrupted_ns` whose cause no rule names.
-    pub unattributed_ns: u64,
+    pub unattributed_ns: Option<u64>,
     /// The time slices of the command's tasks.
-    pub command_ns: u64,
+    pub command_ns: Option<u64>,
     /// The time slices of dyntick's own tasks.
-    pub observer_ns: u64,
+    pub observer_ns: Option<u64>,
     /// The time slices of other user tasks.
-    pub other_tasks_ns: u64,
+    pub other_tasks_ns: Option<u64>,
     /// The idle time.
-    pub idle_ns: u64,
+    pub idle_ns: Option<u64>,
     /// The time that no counted event accounts for.
-    pub uncounted_ns: u64,
+    pub uncounted_ns: Option<u64>,
     /// The number of ticks.
-    pub ticks: u64,
+    pub ticks: Option<u64>,
     /// The number of times that the tick was stopped.
-    pub tick_stopped: u64,
+    pub tick_stopped: Option<u64>,
     /// The number of times that it was kept, by tick dependency; the most frequent first.
-    pub tick_kept: Vec<Kept>,
+    pub tick_kept: Option<Vec<Kept>>,
     /// The machine's own counters.
     pub machine: CpuMeters,
 }
@@ -174,6 +183,8 @@ impl Printed {
         Self {
             kernel: adviser.kernel.clone(),
             command: command.to_vec(),
+            verdict: verdict(measured, command, adviser),
+            gate: None,
             ended: measured.finished.as_ref().map(Ended::of),
             at_ns: measured.at_ns,
             measured_ns: measured.ns,
@@ -186,7 +197,7 @@ impl Printed {
             longest: measured.longest.as_ref().map(PrintedLongest::of),
             power: measured.power.as_ref().map(|zones| zones.iter().map(Zone::of).collect()),
             calls: measured.calls.as_ref().map(PrintedCalls::of),
-            command_time: measured.command_time.as_ref().map(|time| PrintedTime::of(time, &measured.cpus)),
+            command_time: measured.command_time.as_ref().map(|time| PrintedTime::of(time, measured)),
             missing: measured.missing.clone(),
             offline: measured.offline.clone(),
         }
@@ -216,25 +227,28 @@ impl Cpu {
             counts.groups.iter().filter(|rows| rows.class() == class).map(group).collect()
         };
         let (time, kept) = (counts.time, counts.kept.iter());
+        let counted = measured.counts.is_some();
+        let ns = |ns: u64| counted.then_some(ns);
+        let groups = |class: Option<Class>| counted.then(|| of_class(class));
         Self {
             cpu,
-            interruptions: of_class(Some(Class::Interruption)),
-            user_tasks: of_class(Some(Class::UserTasks)),
-            page_faults: of_class(Some(Class::PageFaults)),
-            parts: of_class(None),
-            time_ns: time.ns,
-            interrupted_ns: time.interruptions_ns,
-            unattributed_ns: counts.unattributed_ns,
-            command_ns: time.command_ns,
-            observer_ns: time.observer_ns,
-            other_tasks_ns: time.other_tasks_ns,
-            idle_ns: time.idle_ns,
-            uncounted_ns: time.uncounted_ns,
-            ticks: counts.ticks,
-            tick_stopped: counts.stopped,
-            tick_kept: kept
-                .map(|(dependency, count)| Kept { dependency: *dependency, count: *count })
-                .collect(),
+            interruptions: groups(Some(Class::Interruption)),
+            user_tasks: groups(Some(Class::UserTasks)),
+            page_faults: groups(Some(Class::PageFaults)),
+            parts: groups(None),
+            time_ns: ns(time.ns),
+            interrupted_ns: ns(time.interruptions_ns),
+            unattributed_ns: ns(counts.unattributed_ns),
+            command_ns: ns(time.command_ns),
+            observer_ns: ns(time.observer_ns),
+            other_tasks_ns: ns(time.other_tasks_ns),
+            idle_ns: ns(time.idle_ns),
+            uncounted_ns: ns(time.uncounted_ns),
+            ticks: counted.then_some(counts.ticks),
+            tick_stopped: counted.then_some(counts.stopped),
+            tick_kept: counted.then(|| {
+                kept.map(|(dependency, count)| Kept { dependency: *dependency, count: *count }).collect()
+            }),
             machine: counts.meters,
         }
     }

@@ -2,7 +2,6 @@
 //! The time of the command's threads, also while they did not run.
 
 use crate::missing;
-use dyntick_explain::LONGEST_IDLE_EXIT_NS;
 use dyntick_observe::facts::{Quotas, Throttled, threads_of};
 use dyntick_observe::live::{LiveError, Missing, Source, Waited, Waits};
 
@@ -35,15 +34,12 @@ pub(crate) struct CommandClock {
 }
 
 impl CommandClock {
-    /// Loads the programs beside those of a source; an error if it has none, or the kernel refuses them.
-    pub fn beside(source: Option<&Source>) -> Result<Self, Missing> {
-        match source {
-            Some(Source::Bpf(_)) => {
-                let waits = Waits::start(LONGEST_IDLE_EXIT_NS)
-                    .map_err(|error| missing::of_command_time(Some(&error)))?;
-                Ok(Self { waits, quotas: Quotas::default() })
-            }
-            _ => Err(missing::of_command_time(None)),
+    /// Takes the programs of a source; an error if it has none, or the kernel refuses them.
+    pub fn of(source: Option<&mut Source>) -> Result<Self, Missing> {
+        match source.and_then(Source::take_waits) {
+            Some(Ok(waits)) => Ok(Self { waits, quotas: Quotas::default() }),
+            Some(Err(error)) => Err(missing::of_command_time(Some(&error))),
+            None => Err(missing::of_command_time(None)),
         }
     }
 

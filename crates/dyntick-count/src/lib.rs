@@ -5,7 +5,8 @@
 //! ```no_run
 //! use dyntick_count::{Session, per_cpu};
 //! use dyntick_observe::live::{Choice, Kind, Wanted};
-//! let wanted = Wanted { cpus: "3".parse()?, kinds: Kind::ALL.into(), details_over_ns: None };
+//! let cpus = "3".parse()?;
+//! let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None, longest_idle_exit_ns: None };
 //! let mut session = Session::open(&wanted, Choice::Auto)?;
 //! let mut running = session.start(&["./app".to_owned()], &[], None)?;
 //! let end = running.wait(None);

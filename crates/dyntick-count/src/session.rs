@@ -25,7 +25,7 @@ pub struct Session {
     source: Option<Source>,
     /// Functions whose calls are timed.
     calls: Option<Calls>,
-    /// The time of the command's threads, from the first command on, or the reason why it is not known.
+    /// The time of the command's threads, or the reason why it is not known; none if it was not wanted.
     clock: Option<Result<CommandClock, Missing>>,
     /// True if power is measured too.
     with_power: bool,
@@ -65,7 +65,7 @@ impl Session {
         let watch = Watch::new()?;
         let mut missing = Vec::new();
         let started = (!wanted.kinds.is_empty()).then(|| Source::start(wanted, choice));
-        let source = match started.transpose() {
+        let mut source = match started.transpose() {
             Ok(None) => None,
             Ok(Some(source)) => {
                 missing.extend(missing::of_source(&source, wanted));
@@ -80,6 +80,7 @@ impl Session {
         let with_ticks = wanted.kinds.contains(&Kind::Timers)
             && source.as_ref().is_some_and(|source| !lacks_ticks(source));
         let over_ns = wanted.details_over_ns.filter(|_| matches!(source, Some(Source::Bpf(_))));
+        let clock = wanted.longest_idle_exit_ns.map(|_| CommandClock::of(source.as_mut()));
         Ok(Self {
             cpus: cpus.clone(),
             with_slices: wanted.kinds.contains(&Kind::Tasks),
@@ -87,7 +88,7 @@ impl Session {
             over_ns,
             source,
             calls: None,
-            clock: None,
+            clock,
             with_power: false,
             missing,
             hotplug: Hotplug::watch(),
@@ -133,10 +134,6 @@ impl Session {
     ) -> Result<Running<'_>, CountError> {
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let starter = (!words.is_empty()).then_some(own);
-        if self.with_slices && !(words.is_empty() && pids.is_empty()) {
-            let source = self.source.as_ref();
-            self.clock.get_or_insert_with(|| CommandClock::beside(source));
-        }
         self.follow(pids)?;
         if let Some(Ok(clock)) = &mut self.clock {
             clock.follow(pids, starter)?;

@@ -119,6 +119,14 @@ impl RuleFix {
     }
 }
 
+/// The remark at the end of an effect: that it was not tried, or not on this kernel. Empty without one.
+pub fn remark(effect: &str) -> &str {
+    [UNTRIED, "Tried on "]
+        .into_iter()
+        .find_map(|begin| Some(&effect[effect.rfind(begin)?..]))
+        .unwrap_or_default()
+}
+
 /// Compares by address, because each rule exists only once.
 impl PartialEq for Rule {
     fn eq(&self, other: &Self) -> bool {

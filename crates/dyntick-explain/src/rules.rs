@@ -71,7 +71,7 @@ mod wakeup;
 mod wheel_empty;
 mod workqueue;
 
-pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions};
+pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions, remark};
 
 use crate::case::{Case, Finding};
 use crate::{CauseId, names};

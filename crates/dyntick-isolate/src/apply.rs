@@ -123,7 +123,7 @@ fn fair_server_of(path: &Path) -> Option<u32> {
 }
 
 const GONE: &str = "it has ended";
-const UNMOVABLE: &str = "the kernel refuses: a managed interrupt, or one whose affinity cannot be set";
+const UNMOVABLE: &str = "it cannot be moved: the kernel manages it, or its affinity cannot be set";
 
 fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
     match change {

@@ -15,6 +15,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The cache folder.
 #[derive(Clone, Debug)]
@@ -205,11 +206,21 @@ impl Cache {
         entry: &str,
         make: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
+        self.folder_after(entry, None, make)
+    }
+
+    /// The same; `waiting` is called again and again while another process makes it.
+    pub fn folder_after<E: From<CacheError>>(
+        &self,
+        entry: &str,
+        waiting: Option<&dyn Fn()>,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
         let place = self.path(entry);
         if place.exists() {
             return Ok(place);
         }
-        let _lock = self.lock(entry)?;
+        let _lock = self.locked(entry, waiting)?;
         if !place.exists() {
             let fresh = self.fresh_folder(&place)?;
             let made = make(&fresh)
@@ -249,11 +260,16 @@ impl Cache {
 
     /// Holds an entry for this process until the result is dropped, waiting as long as another has it.
     pub fn lock(&self, entry: &str) -> Result<File, CacheError> {
-        self.lock_after(entry, &|| ())
+        self.locked(entry, None)
     }
 
-    /// The same; `waiting` is called if another process has it.
+    /// The same; `waiting` is called again and again while another process has it.
     pub fn lock_after(&self, entry: &str, waiting: &dyn Fn()) -> Result<File, CacheError> {
+        self.locked(entry, Some(waiting))
+    }
+
+    fn locked(&self, entry: &str, waiting: Option<&dyn Fn()>) -> Result<File, CacheError> {
+        const LOOK: Duration = Duration::from_millis(200);
         let path = self.root.join(format!("{entry}.lock"));
         let held = || {
             let parent = path.parent().unwrap_or(&self.root);
@@ -265,14 +281,17 @@ impl Cache {
             // Not emptied and not through a link: another user may have the name by now.
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600))?);
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK) => {
-                    waiting();
-                    flock(&file, FlockOperation::LockExclusive)?;
+            let Some(waiting) = waiting else {
+                flock(&file, FlockOperation::LockExclusive)?;
+                return Ok(file);
+            };
+            loop {
+                match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                    Err(Errno::WOULDBLOCK) => waiting(),
+                    tried => return Ok(tried.map(|()| file)?),
                 }
-                tried => tried?,
+                std::thread::sleep(LOOK);
             }
-            Ok(file)
         };
         held().map_err(|error: std::io::Error| CacheError::from_io(&path, error))
     }

@@ -13,7 +13,7 @@ pub use analysis::Analysis;
 pub use held::Held;
 pub use newest::{Kept, newest, timings};
 
-use crate::names::OBSERVATIONS;
+use crate::names::{OBSERVATIONS, RUN};
 use crate::opened::Opened;
 use crate::plan::Plan;
 use crate::profiles::RunProfile;
@@ -24,6 +24,7 @@ use dyntick_kernels::cache::CacheError;
 use dyntick_trace::DecodeError;
 use files::Files;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A complete run, analysed.
@@ -49,8 +50,16 @@ pub enum StoreError {
     /// A file operation.
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// A folder that no run was stored in. It may be anything, so nothing is to be done to it.
+    #[error("{path} is not a run of `dyntick lab run`: {reason}")]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// A file of the run is missing or unreadable.
-    #[error("{path}: {reason}; remove the run's folder and run the study again")]
+    #[error("{path}: {reason}; `dyntick lab run` with its study makes the run again")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -130,9 +139,20 @@ pub fn profile_judged(
 }
 
 fn opened(folder: &Path) -> Result<Opened, StoreError> {
-    let damaged =
-        |error: std::io::Error| StoreError::Damaged { path: folder.to_owned(), reason: error.to_string() };
-    Opened::at(folder).map_err(damaged)
+    let no_run = |reason: &str| StoreError::NotARun { path: folder.to_owned(), reason: reason.to_owned() };
+    let opened = Opened::at(folder).map_err(|error| no_run(in_words(error.kind(), &error.to_string())))?;
+    if opened.place().join(RUN).symlink_metadata().is_err() {
+        return Err(no_run(&format!("it has no {RUN}")));
+    }
+    Ok(opened)
+}
+
+fn in_words(kind: ErrorKind, otherwise: &str) -> &str {
+    match kind {
+        ErrorKind::NotFound => "there is no such folder",
+        ErrorKind::NotADirectory => "it is not a folder",
+        _ => otherwise,
+    }
 }
 
 /// Reads the run in an open folder, which users know by this path. `sealer` is that of a run that was made here.

@@ -2,12 +2,12 @@
 //! The remedies for a cause, and the holes that each machine fills in.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
 /// One change that a user can make, exact enough to be copied. Upper-case words stand for what only the
 /// user can know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "kind", content = "text")]
 pub enum Fix<T = String> {
     /// Parameters for the kernel's command line, each in place of all of its name; takes a reboot.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The fragments and patches that come with dyntick, carried in its binary.
 
-use crate::text::nearest;
+use crate::text::{known_words, nearest};
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
@@ -44,7 +44,12 @@ impl Parts {
         let names = self.names();
         let hint = match nearest(name, &names) {
             Some(right) => format!("did you mean '{right}'?"),
-            None => format!("there are {}; a file is named by a path with a '/'", names.join(", ")),
+            None => {
+                format!(
+                    "there are {}; a file is named by a path with a '/'",
+                    known_words(name, &names, "the chapter Custom kernels")
+                )
+            }
         };
         format!("no {} '{name}' comes with dyntick; {hint}", self.what)
     }

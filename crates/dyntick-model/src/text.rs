@@ -55,8 +55,6 @@ pub fn shown(path: &std::path::Path) -> String {
 /// The known word that is most like this one, if any is like it at all.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     const LIKE_ENOUGH: f64 = 0.75;
-    // Comparing two takes as long as the product of their lengths, and a typed word has some letters.
-    const LONGEST: usize = 256;
     if word.len() > LONGEST {
         return None;
     }
@@ -66,9 +64,40 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (likeness(&best) >= LIKE_ENOUGH).then_some(best)
 }
 
+/// The words that there are, for a message about another one: all if they are few, else the three that are most like
+/// it, and `all`, the command or page that lists all.
+pub fn known_words(word: &str, known: &[&str], all: &str) -> String {
+    const FEW: usize = 8;
+    const SHOWN: usize = 3;
+    if known.len() <= FEW {
+        return known.join(", ");
+    }
+    let likeness = |right: &&str| strsim::jaro_winkler(beginning(word, LONGEST), beginning(right, LONGEST));
+    let mut ranked: Vec<(f64, &str)> = known.iter().map(|right| (likeness(right), *right)).collect();
+    // Those that are equally like it stay in their order.
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let shown: Vec<&str> = ranked.iter().take(SHOWN).map(|(_, right)| *right).collect();
+    format!("{} and {} others ({all} lists all)", shown.join(", "), known.len() - SHOWN)
+}
+
+/// Comparing two words takes as long as the product of their lengths, and a typed word has some letters.
+const LONGEST: usize = 256;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_words_are_all_named_and_of_many_the_nearest() {
+        let names: Vec<String> = (1..=112).map(|number| format!("band/menu/{number}us")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(known_words("x", &names[..3], "`list`"), "band/menu/1us, band/menu/2us, band/menu/3us");
+        let told = known_words("band/menu/77", &names, "`list`");
+        assert!(
+            told.starts_with("band/menu/77us, ") && told.ends_with(" and 109 others (`list` lists all)"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn nothing_reaches_a_terminal_but_characters() {

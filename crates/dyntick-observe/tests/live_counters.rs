@@ -15,7 +15,12 @@ fn online() -> CpuList {
 }
 
 fn wanted(kinds: &[Kind]) -> Wanted {
-    Wanted { cpus: online(), kinds: kinds.iter().copied().collect(), details_over_ns: None }
+    Wanted {
+        cpus: online(),
+        kinds: kinds.iter().copied().collect(),
+        details_over_ns: None,
+        longest_idle_exit_ns: None,
+    }
 }
 
 /// None where this machine does not let us, which is said.

@@ -10,7 +10,7 @@ use crate::{About, Record, context};
 use dyntick_explain::CommandThreads;
 use dyntick_explain::ledger::{Ledger, ThreadAccount};
 use dyntick_explain::{
-    Context, Evidence, Explanation, Foreknown, Interruption, Stream, Summary, Survey, explain,
+    Context, Evidence, Explanation, Foreknown, Interruption, Kind, Stream, Summary, Survey, explain,
 };
 use dyntick_model::CpuList;
 use dyntick_trace::{DecodeError, Decoded};
@@ -131,7 +131,11 @@ impl Explained<'_> {
     pub fn marked(&self) -> Vec<(u32, u64)> {
         match &self.followed {
             Some(followed) => followed.cpus.iter().map(|(cpu, count)| (*cpu, *count)).collect(),
-            None => self.per_cpu.iter().map(|summary| (summary.cpu, summary.listed())).collect(),
+            None => self
+                .per_cpu
+                .iter()
+                .map(|summary| (summary.cpu, summary.listed() - summary.page_faults))
+                .collect(),
         }
     }
 }
@@ -159,6 +163,9 @@ impl Adding<'_> {
             }
             None => self.sums.add(one),
         }
-        self.marks.add(one);
+        // Page faults are no interruptions, and would hide those.
+        if !matches!(one.kind, Kind::PageFault { .. }) {
+            self.marks.add(one);
+        }
     }
 }

@@ -2,8 +2,10 @@
 //! The findings about a record: the JSON of `dyntick explain`, from which its report is made.
 
 use crate::Ledger;
+use crate::verdict::{Cause, Kind, Loss, Verdict};
 use dyntick_explain::fixes::PrintedFix;
-use dyntick_explain::{CauseId, Chain};
+use dyntick_explain::rules::named::{COMMAND_TASK, OTHER_TASK};
+use dyntick_explain::{CauseId, Chain, rules};
 use dyntick_model::{CpuList, Symbol};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +20,8 @@ pub struct Findings {
     pub command: Vec<String>,
     /// The length of the recording, s.
     pub seconds: f64,
+    /// The verdict: the largest losses, and the one change that pays.
+    pub verdict: Verdict,
     /// The recorded CPUs, in order; empty with `--of`.
     pub cpus: Vec<CpuFindings>,
     /// The threads of `--of`.
@@ -95,6 +99,28 @@ pub struct Section {
     pub unattributed: Unattributed,
 }
 
+impl Section {
+    /// The causes of interruptions and the time slices of other user tasks, for a verdict.
+    pub(crate) fn losses(&self) -> impl Iterator<Item = Cause> {
+        self.causes.iter().filter(|cause| cause.is_from_outside()).map(|cause| Cause {
+            loss: Loss {
+                what: cause.title.clone(),
+                ns: cause.total_ns,
+                count: cause.count.unwrap_or(0),
+                longest_ns: cause.durations_ns.map(|durations| durations.max),
+                tick: cause.ticks > 0,
+                fix: cause.fixes.first().map(|fix| fix.action.clone()),
+                ..Loss::default()
+            },
+            kind: match (cause.is_task(), cause.interruptions) {
+                (true, _) => Kind::Task,
+                (false, 0) => Kind::Unseen,
+                (false, _) => Kind::Interruption,
+            },
+        })
+    }
+}
+
 /// One cause.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CauseFindings {
@@ -134,6 +160,19 @@ pub struct CauseFindings {
     pub source: &'static str,
     /// True if the origin is named.
     pub attributed: bool,
+}
+
+impl CauseFindings {
+    /// Returns true if it is an interruption, or a time slice of another task that is not the command's.
+    pub fn is_from_outside(&self) -> bool {
+        let is_own = rules::get(&self.cause) == COMMAND_TASK;
+        !is_own && (self.total_ns.is_some() || self.interruptions > 0)
+    }
+
+    /// Returns true for the time slices of other user tasks, which are no interruptions.
+    pub fn is_task(&self) -> bool {
+        self.interruptions == 0 && rules::get(&self.cause) == OTHER_TASK
+    }
 }
 
 /// A distribution of durations, ns. Nearest rank: each is a value that occurred.

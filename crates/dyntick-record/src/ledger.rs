@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The time of threads, all of it: of the recorded command and its descendants, or of those of `--of`.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Ledger {
     /// The number of threads that were seen.
     pub threads: u64,
@@ -47,6 +47,10 @@ pub struct Part {
     pub part: &'static str,
     /// A title, for a reader new to the subject.
     pub title: String,
+    /// The name of the task or program that had the CPU; null for other parts.
+    pub task: Option<String>,
+    /// True if that is mostly one of these threads.
+    pub own: bool,
     /// True if the threads wanted to go on and could not.
     pub lost: bool,
     /// The time, ns; null for page faults whose ends were not recorded, and for probes. It is then in `ran`.
@@ -111,6 +115,71 @@ pub struct ThreadLedger {
     pub parts: BTreeMap<&'static str, u64>,
 }
 
+/// The name of the parts in which another task had the CPU.
+pub const PREEMPTED: &str = "preempted";
+
+impl Ledger {
+    /// The share of the time that these threads lived on CPUs that are not recorded, 0 to 1.
+    pub fn unseen_share(&self) -> f64 {
+        let unseen = Spent::Unseen.name();
+        let ns = self.parts.iter().filter(|part| part.part == unseen).filter_map(|part| part.ns).sum::<u64>();
+        share(ns as f64, self.lived_ns as f64)
+    }
+
+    /// The parts in their order, but the waits for any other task as one, and those for one of these threads as one.
+    pub fn folded(&self) -> Vec<Part> {
+        let of = |own: bool| self.parts.iter().filter(move |part| part.part == PREEMPTED && part.own == own);
+        let mut parts: Vec<Part> = self.parts.iter().filter(|part| part.part != PREEMPTED).cloned().collect();
+        parts.extend([false, true].into_iter().filter_map(|own| folded(of(own).collect(), own)));
+        sort(&mut parts);
+        parts
+    }
+}
+
+/// These waits as one; `None` if there are none. One alone stays as it is.
+fn folded(mut parts: Vec<&Part>, own: bool) -> Option<Part> {
+    parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+    let first = *parts.first()?;
+    let mut names: Vec<String> = Vec::new();
+    for name in parts.iter().filter_map(|part| part.task.as_ref()) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    if parts.len() == 1 {
+        return Some(first.clone());
+    }
+    let whose = if own { "other threads of its own" } else { "other tasks" };
+    let mut by: Vec<By> = parts.iter().flat_map(|part| part.by.iter().cloned()).collect();
+    by.sort_by_key(|by| std::cmp::Reverse(by.ns));
+    by.truncate(MOST_BY);
+    Some(Part {
+        title: format!("ready to run, while {whose} had the CPU: {}", few(&names)),
+        task: None,
+        ns: Some(parts.iter().filter_map(|part| part.ns).sum()),
+        count: parts.iter().map(|part| part.count).sum(),
+        longest_ns: parts.iter().filter_map(|part| part.longest_ns).max(),
+        by,
+        ..first.clone()
+    })
+}
+
+/// The number of tasks that one part names.
+const MOST_NAMES: usize = 3;
+
+/// The first few names, and the number of the others.
+fn few(names: &[String]) -> String {
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..MOST_NAMES].join(", ")),
+    }
+}
+
+/// Sorts parts: the lost ones first, the longest first, probes before those.
+fn sort(parts: &mut [Part]) {
+    parts.sort_by_key(|part| std::cmp::Reverse((part.lost, part.part == PROBE, part.ns)));
+}
+
 /// The maximum number of threads that are listed, and of tasks of one part.
 const MOST_THREADS: usize = 256;
 const MOST_BY: usize = 8;
@@ -151,8 +220,12 @@ pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, for
         account.faults.iter().for_each(|(kind, count)| *faults.entry(*kind).or_default() += count);
     }
     let clues = clues(&accounts, about, forked);
+    let own: BTreeSet<i32> = accounts.iter().map(|account| account.task.pid).collect();
     let mut parts: Vec<Part> =
         sums.iter().map(|(spent, amount)| part(spent, amount, &clues, Some(amount.ns))).collect();
+    for (part, amount) in parts.iter_mut().zip(sums.values()).filter(|(part, _)| part.part == PREEMPTED) {
+        part.own = is_mostly_of(amount, &own);
+    }
     // Without the probe page faults are counted, and their time is a part of the time that they ran.
     for (kind, count) in faults {
         if !sums.contains_key(&Spent::Fault(kind)) {
@@ -161,7 +234,7 @@ pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, for
         }
     }
     parts.extend(probes(about));
-    parts.sort_by_key(|part| std::cmp::Reverse((part.lost, part.part == PROBE, part.ns)));
+    sort(&mut parts);
     let lived_ns: u64 = accounts.iter().map(|account| account.lived_ns).sum();
     let lost_ns: u64 = accounts.iter().map(|account| lost(account)).sum();
     let is_idle = |spent: &Spent| matches!(spent, Spent::Slept(_) | Spent::Unseen);
@@ -223,6 +296,8 @@ fn probes(about: &About) -> Vec<Part> {
         Part {
         part: PROBE,
         title: format!("trapped by a probe in a program (uprobe): {probe}"),
+        task: None,
+        own: false,
         lost: true,
         ns: None,
         count,
@@ -256,11 +331,20 @@ fn thread(account: &ThreadAccount) -> ThreadLedger {
     }
 }
 
+/// Returns true if these tasks had the CPU for most of the time.
+fn is_mostly_of(amount: &Amount, tasks: &BTreeSet<i32>) -> bool {
+    let is_one = |ended: &Ended| matches!(ended, Ended::Task(task) if tasks.contains(&task.pid));
+    let ns: u64 = amount.by.iter().filter(|(ended, _)| is_one(ended)).map(|(_, (_, ns))| ns).sum();
+    ns * 2 > amount.ns
+}
+
 fn part(spent: &Spent, amount: &Amount, clues: &Clues, ns: Option<u64>) -> Part {
     let Words { title, explanation, fixes } = words::of(spent, amount, clues);
     Part {
         part: spent.name(),
         title,
+        task: spent.task().map(str::to_owned),
+        own: false,
         lost: spent.is_lost(),
         ns,
         count: amount.count,

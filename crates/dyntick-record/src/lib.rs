@@ -48,6 +48,7 @@ mod timeline;
 mod trace;
 mod trigger;
 mod trouble;
+pub mod verdict;
 
 pub use cost::{Cost, cost};
 pub use detect::Conditions;
@@ -59,7 +60,7 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
-pub use ledger::{By, Ledger, Mover, PROBE, Part, SystemCall, ThreadLedger};
+pub use ledger::{By, Ledger, Mover, PREEMPTED, PROBE, Part, SystemCall, ThreadLedger};
 pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
 pub use recorder::record;

@@ -2,6 +2,7 @@
 //! The interruptions of CPUs while a command ran on them: recorded and explained, or only counted if recording is not
 //! possible.
 
+use crate::verdict::{self, Case, Loss, Verdict};
 use crate::{About, Explained, Ledger, Options, record};
 use dyntick_explain::fixes::{Named, Target, boot_with};
 use dyntick_explain::rules::named::NOT_ADAPTIVE;
@@ -33,7 +34,9 @@ pub struct Proof {
 pub struct Trace {
     /// The summary of each CPU.
     pub per_cpu: Vec<Summary>,
-    /// The causes, the most frequent first.
+    /// The verdict: the losses that remained.
+    pub verdict: Verdict,
+    /// The causes: interruptions first, those that took longest first; page faults last.
     pub causes: Vec<Cause>,
     /// The time of the command's threads, all of it; null if the command did not begin.
     pub ledger: Option<Ledger>,
@@ -158,9 +161,20 @@ impl Trace {
         let boot =
             if ticks_remain { Vec::new() } else { boot(about, causes.keys().copied(), cpus, partition) };
         let mut causes: Vec<Cause> = causes.into_values().collect();
-        causes.sort_by_key(|cause| std::cmp::Reverse(cause.count));
+        causes.sort_by_key(|cause| std::cmp::Reverse((cause.interruptions > 0, cause.total_ns, cause.count)));
+        let ledger = explained.ledger();
+        let (begin, end) = about.window_ns;
+        let case = Case {
+            ledger: ledger.as_ref(),
+            causes: causes.iter().filter(|cause| cause.total_ns > 0).map(Cause::loss).collect(),
+            cpus_ns: end.saturating_sub(begin) * per_cpu.len() as u64,
+            quiet: true,
+            all_cpus: false,
+            isolate: None,
+        };
         Self {
-            ledger: explained.ledger(),
+            verdict: case.verdict(),
+            ledger,
             causes,
             lost: explained.lost.values().sum(),
             boot,
@@ -183,6 +197,22 @@ impl Trace {
     pub fn longest_ns(&self) -> u64 {
         let causes = self.causes.iter().filter(|cause| cause.interruptions > 0);
         causes.map(|cause| cause.longest_ns).max().unwrap_or(0)
+    }
+}
+
+impl Cause {
+    fn loss(&self) -> verdict::Cause {
+        verdict::Cause {
+            loss: Loss {
+                what: self.title.to_owned(),
+                ns: Some(self.total_ns),
+                count: self.count,
+                longest_ns: Some(self.longest_ns),
+                tick: self.ticks > 0,
+                ..Loss::default()
+            },
+            kind: if self.interruptions == 0 { verdict::Kind::Task } else { verdict::Kind::Interruption },
+        }
     }
 }
 

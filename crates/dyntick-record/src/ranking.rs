@@ -5,6 +5,7 @@ use crate::findings::*;
 use crate::others::Others;
 use crate::sums::{CauseSums, CpuSums, share};
 use crate::threads::Followed;
+use crate::verdict::{Case, Verdict, isolate};
 use crate::{Explained, Ledger, chains, counted_causes, fixes, frames};
 use dyntick_explain::rules::named::COMMAND_TASK;
 use dyntick_explain::{CauseId, Summary, rules};
@@ -20,16 +21,22 @@ impl Explained<'_> {
         let (grown, none) = (counted_causes::grown(about), CpuSums::default());
         let of_cpu =
             |summary: &Summary| self.of_cpu(summary, self.sums.of(summary.cpu).unwrap_or(&none), &grown);
+        let cpus: Vec<CpuFindings> = match self.followed {
+            Some(_) => Vec::new(),
+            None => self.per_cpu.iter().map(of_cpu).collect(),
+        };
+        let threads = self.followed.as_ref().map(|followed| self.of_threads(followed));
+        let ledger = self.ledger();
+        let sections = cpus.iter().map(|cpu| &cpu.section).chain(threads.iter().map(|of| &of.section));
+        let verdict = self.verdict(sections, ledger.as_ref());
         Findings {
             kernel: about.machine.kernel.to_string(),
             command: about.command.clone(),
             seconds: end.saturating_sub(begin) as f64 / 1e9,
-            cpus: match self.followed {
-                Some(_) => Vec::new(),
-                None => self.per_cpu.iter().map(of_cpu).collect(),
-            },
-            threads: self.followed.as_ref().map(|followed| self.of_threads(followed)),
-            ledger: self.ledger(),
+            verdict,
+            cpus,
+            threads,
+            ledger,
             lost_events: self.lost.clone(),
             undecoded: self.undecoded,
             notes: about
@@ -38,6 +45,24 @@ impl Explained<'_> {
                 .chain(counted_causes::limits(about))
                 .collect(),
         }
+    }
+
+    fn verdict<'f>(&self, sections: impl Iterator<Item = &'f Section>, ledger: Option<&Ledger>) -> Verdict {
+        let about = self.about;
+        let machine = &about.machine.cpus;
+        let (begin, end) = about.window_ns;
+        let threads = ledger.map_or(0, |ledger| ledger.threads);
+        // Threads that were selected are not all that the command started.
+        let command = if self.followed.is_some() { &[][..] } else { &about.command };
+        Case {
+            ledger,
+            causes: sections.flat_map(Section::losses).collect(),
+            cpus_ns: end.saturating_sub(begin) * about.cpus.iter().count() as u64,
+            quiet: machine.are_quiet(&about.cpus),
+            all_cpus: machine.online.is_subset(&about.cpus),
+            isolate: isolate(machine, &about.cpus, threads, command),
+        }
+        .verdict()
     }
 
     /// The time of the threads of the command, or of `--of`; `None` if there is neither.
@@ -192,10 +217,10 @@ enum Origin {
 
 impl Origin {
     fn of(cause: &CauseFindings) -> Self {
-        if rules::get(&cause.cause) == COMMAND_TASK {
-            Origin::Command
-        } else if cause.total_ns.is_some() || cause.interruptions > 0 {
+        if cause.is_from_outside() {
             Origin::Outside
+        } else if rules::get(&cause.cause) == COMMAND_TASK {
+            Origin::Command
         } else {
             Origin::PageFault
         }

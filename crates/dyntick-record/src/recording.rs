@@ -67,8 +67,8 @@ impl<'a> Recording<'a> {
         let calls = counted_causes::calls(&before, &Counts::interrupts(), &options.cpus);
         let calls = (calls > 0).then(|| {
             format!(
-                "switching the events on interrupted the recorded CPUs {calls} times before the recording (function-call \
-                 interrupts); switching them off does so again after it"
+                "dyntick interrupted the recorded CPUs {calls} times to switch its events on (function-call interrupts), \
+                 before the recording; it does so again to switch them off"
             )
         });
         let (watch, notes) = (Mutex::new(watch), own.into_iter().chain(stacks).chain(calls).collect());

@@ -127,7 +127,9 @@ impl<'a> Following<'a> {
             return false;
         }
         self.seen(one.victim.pid, one.cpu);
-        self.followed.cpus.entry(one.cpu).and_modify(|count| *count += 1);
+        if !matches!(one.kind, Kind::PageFault { .. }) {
+            self.followed.cpus.entry(one.cpu).and_modify(|count| *count += 1);
+        }
         if matches!(one.kind, Kind::WorkItem | Kind::KernelThread | Kind::OtherTask | Kind::CommandTask) {
             self.followed.waited_ns = self.followed.waited_ns.saturating_add(one.duration_ns);
         }

@@ -36,6 +36,7 @@ pub use reader::{Problem, Problems};
 use claims::Claim;
 use dyntick_guest::pieces::Guest;
 use dyntick_guest::{Script, Task};
+use dyntick_model::text::known_words;
 use dyntick_model::{Clock, CommandLine, CpuList, Machine, Recipe};
 use dyntick_stats::Factor;
 use dyntick_system::InputError;
@@ -368,12 +369,21 @@ pub enum StudyError {
 
 /// A case that a study does not have.
 #[derive(Debug, thiserror::Error)]
-#[error("the study has no case '{name}'; it has {}", known.join(", "))]
+#[error(
+    "the study has no case '{name}'; it has {}",
+    known_words(
+        name,
+        &known.iter().map(String::as_str).collect::<Vec<_>>(),
+        &format!("`dyntick lab studies {study} --cases`")
+    )
+)]
 pub struct NoSuchCase {
     name: String,
     /// The ids of all cases.
     known: Vec<String>,
 }
+    /// The study, as it was named.
+    study: String,
 
 /// The problems in a study or machine file, if this error is about them.
 pub fn problems<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Problems> {
@@ -425,15 +435,15 @@ impl Study {
         self.cases.iter().filter(move |case| case.answers_to(reference))
     }
 
-    /// Removes all cases but those that were named on the command line.
+    /// Removes all cases but those that were named on the command line; `named` is what the study was called there.
     ///
     /// # Errors
     /// A name or id that no case has.
-    pub fn keep_named(&mut self, given: &Given) -> Result<(), NoSuchCase> {
+    pub fn keep_named(&mut self, given: &Given, named: &str) -> Result<(), NoSuchCase> {
         for name in given.named() {
             if !self.cases.iter().any(|case| *name == case.name || *name == case.id) {
                 let known = self.cases.iter().map(|case| case.id.clone()).collect();
-                return Err(NoSuchCase { name: name.clone(), known });
+                return Err(NoSuchCase { name: name.clone(), study: named.to_owned(), known });
             }
         }
         self.cases.retain(|case| given.concerns(case));

@@ -13,7 +13,7 @@ pub use problems::{Problem, Problems};
 
 use crate::keys::Table;
 use dyntick_model::CpuList;
-use dyntick_model::text::nearest;
+use dyntick_model::text::{known_words, nearest};
 use problems::Noted;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -308,7 +308,7 @@ fn hint(word: &str, known: &[&str]) -> String {
     let elsewhere = BELONGS_INTO.iter().filter(|(_, key, _)| known.contains(key));
     let words: Vec<&str> = known.iter().copied().chain(elsewhere.map(|(word, ..)| *word)).collect();
     let Some(right) = nearest(word, &words) else {
-        return format!("known are {}", known.join(", "));
+        return format!("known are {}", known_words(word, known, "the chapter Study files"));
     };
     match BELONGS_INTO.iter().find(|(word, ..)| *word == right && !known.contains(word)) {
         Some((word, key, what)) => format!("did you mean '{key}'? A {what} such as {word} goes there"),

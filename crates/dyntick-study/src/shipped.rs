@@ -2,7 +2,7 @@
 //! The studies that come with dyntick, carried in its binary.
 
 use super::{Given, Size, Study, StudyError, parse};
-use dyntick_model::text::nearest;
+use dyntick_model::text::{known_words, nearest, shown};
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
@@ -56,7 +56,7 @@ pub fn find_changed(name: &Path, size: Size, given: &Given) -> Result<(Study, us
     if size == Size::Full && find_given(name, Size::Scaled, given)?.0.cases == study.cases {
         return Err(StudyError::NoFullSize(name.to_owned()));
     }
-    study.keep_named(given)?;
+    study.keep_named(given, &shown(name))?;
     Ok((study, left_out))
 }
 
@@ -71,7 +71,7 @@ fn hint(name: &str) -> String {
         Some(right) => format!("did you mean '{right}'?"),
         None => format!(
             "there are {}; a file is named by a path that ends in '.toml' or has a '/'",
-            names().join(", ")
+            known_words(name, &names(), "`dyntick lab studies`")
         ),
     }
 }
@@ -103,7 +103,7 @@ mod tests {
             message("adaptive-tick"),
             "no study 'adaptive-tick' comes with dyntick; did you mean 'adaptive-ticks'?"
         );
-        assert!(message("x").contains("there are adaptive-ticks, context-tracking, "));
+        assert!(message("x").contains(" others (`dyntick lab studies` lists all)"), "{}", message("x"));
         assert!(message("adaptive-ticks.toml").starts_with("the study: "), "a path is never a name");
     }
 }

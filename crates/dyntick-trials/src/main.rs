@@ -10,6 +10,8 @@ mod product;
 
 use anyhow::Result;
 use clap::Parser;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// Disturb a CPU in known ways, and try what dyntick says against it. It changes settings for good: for guests.
 #[derive(Parser)]
@@ -22,6 +24,12 @@ enum Trials {
     Fix(fix::Arguments),
     /// Apply the fixes of `dyntick check` exactly as printed, and check again
     Apply(apply::Arguments),
+    /// Execute a command by a thread that is not the first of its process
+    Exec {
+        /// The command, with its arguments
+        #[arg(trailing_var_arg = true, required = true)]
+        command: Vec<String>,
+    },
 }
 
 fn main() -> Result<()> {
@@ -30,5 +38,10 @@ fn main() -> Result<()> {
         Trials::Explain(arguments) => explained::run(&arguments),
         Trials::Fix(arguments) => fix::run(&arguments),
         Trials::Apply(arguments) => apply::run(&arguments),
+        Trials::Exec { command } => {
+            let exec = move || Command::new(&command[0]).args(&command[1..]).exec();
+            let error = std::thread::spawn(exec).join().expect("the thread does not panic");
+            Err(error.into())
+        }
     }
 }

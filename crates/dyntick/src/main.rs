@@ -6,14 +6,14 @@ mod examples;
 mod failure;
 mod few;
 mod file_limit;
+mod gate;
+mod hints;
 mod measuring;
 mod occurrences;
 mod output;
 mod progress;
-mod typed;
 mod verbs;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::{FromArgMatches, Parser};
 use dyntick_model::text::clean;
 use std::process::ExitCode;
@@ -23,8 +23,7 @@ use verbs::lab::status;
 const VERSION: &str = env!("DYNTICK_VERSION");
 
 /// The end of `dyntick --help` and of its man page.
-const EXIT_STATUS: &str =
-    "Exit status: 0 ok; 1 a comparison or check failed; 2 the input or the environment was wrong.";
+const EXIT_STATUS: &str = "Exit status: 0 ok; 1 a comparison or check failed; 2 the input or the environment was wrong; 3 a limit was exceeded.";
 
 /// A laboratory for Linux timer ticks, CPU isolation and CPU idle.
 #[derive(Parser)]
@@ -54,39 +53,33 @@ fn main() -> ExitCode {
     let wants_json = parsed.as_ref().is_ok_and(failure::wants_json);
     match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => finish(arguments.verb.run(), wants_json),
-        Err(error) => finish(refused(&error), false),
+        Err(error) => finish(refused(error), false),
     }
 }
 
 /// Prints clap's message: help, version, or an error that quotes the argument.
-fn refused(error: &clap::Error) -> anyhow::Result<ExitCode> {
+fn refused(mut error: clap::Error) -> anyhow::Result<ExitCode> {
+    hints::suggest_no_hidden_verb(&mut error);
+    let error = &error;
     let text = error.render();
     let is_harmless = std::env::args_os().all(|word| word.to_str().is_some_and(|word| clean(word) == word));
     let wanted = if error.use_stderr() { output::colours_aside() } else { output::colours() };
     // clap's own colours, if it quotes nothing that can contain escapes.
     let coloured = is_harmless && wanted;
     match (error.use_stderr(), coloured) {
-        (true, true) => output::rendered_aside(text.ansi()).unwrap_or_default(),
-        (true, false) => output::aside(&text),
+        (true, true) => {
+            output::rendered_aside(hints::plain_ranges(&text.ansi().to_string())).unwrap_or_default()
+        }
+        (true, false) => output::aside(hints::plain_ranges(&text.to_string())),
         (false, true) => output::rendered(text.ansi())?,
         (false, false) => output::text(&text)?,
     }
-    if let Some(verb) = verb_of_lab(error) {
-        output::aside(format_args!("\n  tip: it is a verb of the laboratory: dyntick lab {verb}\n"));
+    if let Some(tip) = hints::tip(error) {
+        output::aside(format_args!("\n  tip: {tip}\n"));
     }
     // A wrong command line must not look like a bad commit to git bisect.
     let is_wrong_for_git = error.use_stderr() && status::is_asked_to_bisect();
     Ok(ExitCode::from(if is_wrong_for_git { status::ABORT } else { error.exit_code() as u8 }))
-}
-
-/// The verb of `lab` that was typed without it, e.g. `dyntick run`.
-fn verb_of_lab(error: &clap::Error) -> Option<String> {
-    let typed = match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(typed)) => typed,
-        _ => return None,
-    };
-    let all = examples::command();
-    all.find_subcommand("lab")?.find_subcommand(typed).map(|verb| verb.get_name().to_owned())
 }
 
 /// Ends with the status of the result, or of the kind of the error, which is also printed as JSON if that was asked for

@@ -3,6 +3,7 @@
 
 use dyntick_explain::CauseId;
 use dyntick_explain::rules::{self, named};
+use dyntick_model::CpuList;
 use dyntick_report::numbers;
 
 /// The occurrences of a cause: `interruptions` of its `count`; the others are page faults, or time slices of other user
@@ -33,6 +34,11 @@ pub fn beside(faults: u64, others: (u64, u64), own: (u64, u64)) -> String {
         }
     }
     text
+}
+
+/// CPUs in words: `CPU 1`, `CPUs 0-1`.
+pub fn cpus(cpus: &CpuList) -> String {
+    format!("CPU{} {cpus}", if cpus.len() == 1 { "" } else { "s" })
 }
 
 fn page_faults(count: u64) -> String {

@@ -44,7 +44,7 @@ INLINE u64 exchange(struct row *row, struct slot *slot, u64 from, u64 to)
 }
 
 /* The place of a key that is not where it belongs, or not there at all yet. */
-static __attribute__((noinline)) u32 search(struct row *row, u64 key, u32 first)
+RARE u32 search(struct row *row, u64 key, u32 first)
 {
 	if (!row)
 		return 0;
@@ -71,32 +71,22 @@ INLINE u32 place_of(struct row *row, u64 key)
 	return search(row, key, first);
 }
 
+/* How many bits a number has. */
+static const u8 bits[256] = {
+	[1] = 1, [2 ... 3] = 2, [4 ... 7] = 3, [8 ... 15] = 4,
+	[16 ... 31] = 5, [32 ... 63] = 6, [64 ... 127] = 7, [128 ... 255] = 8,
+};
+
 /* The bucket of a duration: its binary logarithm, from FIRST_BUCKET_BITS on. */
 INLINE u32 bucket_of(u64 ns)
 {
-	u32 bucket = 0;
 	u64 rest = ns >> FIRST_BUCKET_BITS;
 
-	if (!rest)
-		return 0;
-	if (rest >> 16) {
-		bucket += 16;
-		rest >>= 16;
-	}
-	if (rest >> 8) {
-		bucket += 8;
-		rest >>= 8;
-	}
-	if (rest >> 4) {
-		bucket += 4;
-		rest >>= 4;
-	}
-	if (rest >> 2) {
-		bucket += 2;
-		rest >>= 2;
-	}
-	bucket += 1 + (rest >> 1 ? 1 : 0);
-	return bucket < BUCKETS ? bucket : BUCKETS - 1;
+	if (rest < 1 << 8)
+		return bits[rest];
+	if (rest < 1 << 16)
+		return 8 + bits[rest >> 8];
+	return rest < 1 << 24 ? 16 + bits[rest >> 16] : BUCKETS - 1;
 }
 
 /* Adds a duration to a slot, of which so much was added to its time before. */
@@ -104,6 +94,7 @@ INLINE void took_at_last(struct slot *slot, u64 ns, u64 added)
 {
 	u32 bucket = bucket_of(ns);
 
+	COMPUTED(slot);
 	slot->ns += ns - added;
 	if (ns > slot->longest)
 		slot->longest = ns;
@@ -135,7 +126,7 @@ INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
 }
 
 /* Tells of one that took long. An idle task's turns are long. */
-static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, u64 ns)
+RARE int tell(struct row *row, u32 slot, u64 start, u64 ns)
 {
 	struct detail detail = { .start = start, .ns = ns, .slot = slot };
 
@@ -153,9 +144,9 @@ static __attribute__((noinline)) int tell(struct row *row, u32 slot, u64 start, 
 /* How long what was begun has lasted, without the interrupts within. */
 INLINE u64 lasted(struct row *row, struct open *open, u64 now)
 {
-	u64 passed = now - open->start, stolen = row->stolen - open->stolen;
+	s64 ns = now - open->start - row->stolen + open->stolen;
 
-	return stolen < passed ? passed - stolen : 0;
+	return ns < 0 ? 0 : ns;
 }
 
 /*

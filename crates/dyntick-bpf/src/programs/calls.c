@@ -9,8 +9,6 @@
  */
 #include "cpus.h"
 
-const char terms[] SECTION("license") = "GPL";
-
 /* The calls that ended on one CPU. Only this CPU writes to it. */
 struct calls {
 	u64 began;    /* how many began here */
@@ -56,11 +54,7 @@ struct {
 
 INLINE struct calls *own_calls(void)
 {
-	u32 row = row_number();
-
-	if (row == NOT_COUNTED)
-		return 0;
-	return map_lookup(&calls, &row);
+	return in_row_of(this_cpu(), &calls);
 }
 
 INLINE struct table *open_table(void)

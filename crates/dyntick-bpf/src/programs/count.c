@@ -9,8 +9,6 @@
 #include "program.h"
 #include "work.h"
 
-const char terms[] SECTION("license") = "GPL";
-
 /* Interrupt vectors: arch/x86/include/asm/trace/irq_vectors.h */
 
 INLINE int vector_begins(u32 place)
@@ -244,12 +242,10 @@ int softirq_exit(u64 *args)
 /* Tasks and work items: include/trace/events/sched.h, workqueue.h */
 
 /* Begins the turn of a task under its name, and that of the idle task as such. */
-INLINE void begin_turn_of(struct row *row, struct task_struct *task, u64 now)
+INLINE void begin_turn_of(struct row *row, struct task_struct *task, u32 thread, int is_own, u64 now)
 {
-	const u64 *name = (const u64 *)task->comm;
-
-	if (task->pid)
-		begin_turn(row, task, name[0], name[1], now);
+	if (thread)
+		begin_turn(row, thread, family_of(row, task, is_own), first_of(task), second_of(task), now);
 	else
 		begin_in(&row->slots[IDLE], row, &row->task, IDLE, 0, now);
 }
@@ -259,41 +255,60 @@ INLINE void begin_turn_of(struct row *row, struct task_struct *task, u64 now)
  * another task than the idle task that is so only if the CPU was not idle then, as the switch from idle may not have
  * been traced.
  */
-INLINE void begin_unseen(struct row *row, struct task_struct *task, u64 now)
+RARE int begin_unseen(struct row *row, struct task_struct *task, u64 now)
 {
-	u64 since = row->since;
+	u64 since;
 
+	if (!row)
+		return 0;
+	since = row->since;
 	if (!since || since > now || (task->pid && !row->busy))
-		return;
-	begin_turn_of(row, task, since);
+		return 0;
+	begin_turn_of(row, task, task->pid, 0, since);
 	row->task.stolen = row->stolen_since;
+	return end_at(row, &row->task, now);
 }
 
+/*
+ * The switch to a task may not have been traced: some kernels of virtual machines do not when a CPU leaves idle.
+ * Neither the end of the turn before is known then nor the begin of this one.
+ */
+RARE int begin_untraced(struct row *row, struct task_struct *task, u64 now)
+{
+	if (row)
+		begin_turn_of(row, task, task->pid, 0, now);
+	return 0;
+}
+
+/* A CPU switches between two tasks; `is_own` if the next one is known to be followed. */
+INLINE void next_turn(struct row *row, struct task_struct *prev, u32 out, struct task_struct *next, u32 in, int is_own,
+		      u64 now)
+{
+	if (row->work.start)
+		pause_work(row, prev, now);
+	if (!row->task.start)
+		begin_unseen(row, prev, now);
+	else if (row->task.what == out)
+		end_at(row, &row->task, now);
+	else
+		begin_untraced(row, prev, now);
+	begin_turn_of(row, next, in, is_own, now);
+	if (row->pauses && paused_of(row, in)->thread == in)
+		resume_work(row, next, now);
+}
+
+#ifndef SWITCH_ELSEWHERE
 SECTION("tp_btf/sched_switch")
 int sched_switch(u64 *args)
 {
 	struct task_struct *prev = (void *)args[1], *next = (void *)args[2];
 	struct row *row = own_row();
-	u64 now;
 
-	if (!row)
-		return 0;
-	now = now_ns();
-	pause_work(row, prev, now);
-	if (!row->task.start)
-		begin_unseen(row, prev, now);
-	/*
-	 * The switch to prev may not have been traced: some kernels of virtual machines do not when a CPU leaves idle.
-	 * Neither the end of the turn before is known then nor the begin of prev's.
-	 */
-	if (row->task.start && row->task.what != (u32)prev->pid)
-		begin_turn_of(row, prev, now);
-	else
-		end_at(row, &row->task, now);
-	begin_turn_of(row, next, now);
-	resume_work(row, next, now);
+	if (row)
+		next_turn(row, prev, prev->pid, next, next->pid, 0, now_ns());
 	return 0;
 }
+#endif
 
 /* A task that executes another program has another name from then on, and another turn. */
 SECTION("tp_btf/task_rename")
@@ -312,7 +327,7 @@ int task_rename(u64 *args)
 	/* Else the switch to it was not traced. */
 	if (row->task.what == (u32)task->pid)
 		end_at(row, &row->task, now);
-	begin_turn(row, task, name[0], name[1], now);
+	begin_turn(row, task->pid, family_of(row, task, 0), name[0], name[1], now);
 	return 0;
 }
 

@@ -5,10 +5,10 @@
 #include "kernel.h"
 
 /* Which row a CPU has; written before the programs are loaded. */
-const volatile u16 row_of_cpu[MAX_CPUS] = {};
+const volatile u32 row_of_cpu[MAX_CPUS] = {};
 
-/* The row of this CPU, or NOT_COUNTED. */
-INLINE u32 row_number(void)
+/* The value of a CPU in a map by rows; none if it is not counted, as no map has a row NOT_COUNTED. */
+INLINE void *in_row_of(u32 cpu, void *map)
 {
-	return row_of_cpu[this_cpu() & (MAX_CPUS - 1)];
+	return map_lookup(map, (const void *)&row_of_cpu[cpu & (MAX_CPUS - 1)]);
 }

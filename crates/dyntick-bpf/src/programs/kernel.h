@@ -65,6 +65,10 @@ struct task_struct {
 	char comm[NAME] __attribute__((aligned(8)));
 } OF_KERNEL;
 
+/* A task's name is two numbers. */
+#define first_of(task) (*(const u64 *)&(task)->comm[0])
+#define second_of(task) (*(const u64 *)&(task)->comm[sizeof(u64)])
+
 struct task_struct___before_5_14 {
 	long state;
 } OF_KERNEL;
@@ -103,6 +107,11 @@ static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = 
 
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE static inline __attribute__((always_inline))
+/* What is rare is called, so that it takes no registers away. */
+#define RARE static __attribute__((noinline))
+
+/* Some of the helpers are for such programs only. */
+const char terms[] SECTION("license") = "GPL";
 
 /* An address as a number to reckon with, which the verifier does not let one do with a pointer. */
 INLINE u64 number(const void *pointer)
@@ -112,6 +121,9 @@ INLINE u64 number(const void *pointer)
 	asm volatile("%0 = -%0\n%0 = -%0" : "+r"(number));
 	return number;
 }
+
+/* The compiler would compute it for each use again. */
+#define COMPUTED(value) asm volatile("" : "+r"(value))
 
 /* What is written before is written first: an x86 CPU keeps the order of its writes, and a reader sees them in it. */
 #define barrier() asm volatile("" ::: "memory")

@@ -63,6 +63,7 @@ struct row {
 	u64 work_began;
 	u64 work_ran; /* before `work` */
 	u64 worker; /* the thread */
+	u64 pauses; /* how many there are */
 	struct paused paused[PAUSED]; /* by the thread's number; of two at one place the later is kept */
 	struct open softirq[16];
 	struct slot slots[FIXED + FOUND + PROGRAMS];
@@ -106,9 +107,5 @@ struct {
 /* This CPU's row; none if it is not counted. */
 INLINE struct row *own_row(void)
 {
-	u32 row = row_number();
-
-	if (row == NOT_COUNTED)
-		return 0;
-	return map_lookup(&rows, &row);
+	return in_row_of(this_cpu(), &rows);
 }

@@ -40,7 +40,7 @@ INLINE int give(struct row *row, struct slot *slot, u64 found, u64 key, u64 firs
  * The place of a program that is not where it belongs, or not there at all yet. The first slot that is
  * free, or whose program has had nothing added since the reader read it, is given to it.
  */
-static __attribute__((noinline)) u32 search_program(struct row *row, u64 key, u64 first, u64 second)
+RARE u32 search_program(struct row *row, u64 key, u64 first, u64 second)
 {
 	u32 chosen = unnamed(key);
 	u64 owner = 0;
@@ -64,11 +64,16 @@ static __attribute__((noinline)) u32 search_program(struct row *row, u64 key, u6
 	return chosen;
 }
 
-/* Whose task this is. */
-INLINE u32 family_of(struct row *row, struct task_struct *task)
+/* Whose task this is; `is_own` if it is known to be one that is followed. */
+INLINE u32 family_of(struct row *row, struct task_struct *task, int is_own)
 {
-	if (task->flags & PF_KTHREAD)
+	if (task->flags & PF_KTHREAD) {
+		/* Else the compiler tests it twice. */
+		barrier();
 		return KERNEL_THREAD;
+	}
+	if (is_own)
+		return COMMAND;
 	if ((u32)task->tgid == observer)
 		return OBSERVER;
 	if (!row->follows)
@@ -77,17 +82,16 @@ INLINE u32 family_of(struct row *row, struct task_struct *task)
 }
 
 /* Begins a turn of a task, under a name that is two numbers. */
-INLINE void begin_turn(struct row *row, struct task_struct *task, u64 first, u64 second, u64 now)
+INLINE void begin_turn(struct row *row, u32 thread, u32 family, u64 first, u64 second, u64 now)
 {
-	u64 key = key_of(family_of(row, task), (first ^ second * MIX) * MIX >> 8);
+	u64 key = key_of(family, (first ^ second * MIX) * MIX >> 8);
 	u32 place = FIXED + FOUND + number_of(key);
 	struct slot *slot = &row->slots[place];
 
-	/* The compiler would compute it three times. */
-	asm volatile("" : "+r"(slot));
+	COMPUTED(slot);
 	if (slot->key != key || !is_called(slot, first, second)) {
 		place = search_program(row, key, first, second);
 		slot = slot_at(row, place);
 	}
-	begin_in(slot, row, &row->task, place, (u32)task->pid, now);
+	begin_in(slot, row, &row->task, place, thread, now);
 }

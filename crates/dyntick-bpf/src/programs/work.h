@@ -44,35 +44,46 @@ INLINE void end_work(struct row *row)
 		tell(row, row->work.slot, row->work_began, ns);
 }
 
-/* The kworker is switched out. */
-INLINE void pause_work(struct row *row, struct task_struct *worker, u64 now)
+INLINE struct paused *paused_of(struct row *row, u32 worker)
 {
-	struct paused *paused = &row->paused[(u32)worker->pid & (PAUSED - 1)];
+	return &row->paused[worker & (PAUSED - 1)];
+}
+
+/* The kworker is switched out. */
+RARE int pause_work(struct row *row, struct task_struct *worker, u64 now)
+{
+	struct paused *paused;
 	u64 ns;
 
-	if (!row->work.start || row->worker != (u32)worker->pid)
-		return;
+	if (!row || row->worker != (u32)worker->pid)
+		return 0;
+	paused = paused_of(row, worker->pid);
 	ns = lasted(row, &row->work, now);
 	row->work.start = 0;
 	slot_at(row, row->work.slot)->ns += ns;
+	row->pauses += !paused->thread;
 	paused->began = row->work_began;
 	paused->ran = row->work_ran + ns;
 	paused->what = row->work.what;
 	paused->runtime = worker->se.sum_exec_runtime;
 	paused->slot = row->work.slot;
 	paused->thread = worker->pid;
+	return 0;
 }
 
-/* A task is switched to: a kworker in the middle of a work item, perhaps. */
-INLINE void resume_work(struct row *row, struct task_struct *worker, u64 now)
+/* A kworker in the middle of a work item is switched to. */
+RARE int resume_work(struct row *row, struct task_struct *worker, u64 now)
 {
-	struct paused *paused = &row->paused[(u32)worker->pid & (PAUSED - 1)];
+	struct paused *paused;
 
-	if (!worker->pid || paused->thread != (u32)worker->pid)
-		return;
+	/* A place without one has 0 for a thread. */
+	if (!row || !worker->pid)
+		return 0;
+	paused = paused_of(row, worker->pid);
+	row->pauses--;
 	paused->thread = 0;
 	if (paused->runtime != worker->se.sum_exec_runtime)
-		return;
+		return 0;
 	row->work_began = paused->began;
 	row->work_ran = paused->ran;
 	row->worker = (u32)worker->pid;
@@ -80,4 +91,5 @@ INLINE void resume_work(struct row *row, struct task_struct *worker, u64 now)
 	row->work.slot = paused->slot;
 	row->work.stolen = row->stolen;
 	row->work.start = now;
+	return 0;
 }

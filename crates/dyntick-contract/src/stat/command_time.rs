@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The time of the command's threads: its parts in the words of `explain`.
 
-use dyntick_count::CommandTime;
+use dyntick_count::{CommandTime, Measured};
 use dyntick_explain::ledger::words::{self, Clues, Words};
 use dyntick_explain::ledger::{Amount, Spent};
-use dyntick_model::{CpuList, Fix};
+use dyntick_model::Fix;
 use dyntick_observe::facts::Throttled;
-use dyntick_observe::live::{WaitKind, WaitSum, Waited};
+use dyntick_observe::live::{Key, WaitKind, WaitSum, Waited, Whose};
 use dyntick_record::{Ledger, Part, share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The time of threads, all of it, also while they did not run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -84,8 +85,8 @@ pub struct Quota {
 }
 
 impl PrintedTime {
-    pub(super) fn of(time: &CommandTime, cpus: &CpuList) -> Self {
-        let entries = entries(time, cpus);
+    pub(super) fn of(time: &CommandTime, measured: &Measured) -> Self {
+        let entries = entries(time, measured);
         let Sums { lived_ns, lost_ns, awake_ns, lost_share } =
             Sums::of(entries.iter().map(|entry| &entry.part));
         Self {
@@ -113,23 +114,22 @@ impl Quota {
     }
 }
 
-/// The time as a ledger like that of `explain`, without single threads and their moves.
-pub fn ledger(time: &CommandTime, cpus: &CpuList) -> Ledger {
-    let parts: Vec<Part> = entries(time, cpus).into_iter().map(|entry| entry.part).collect();
+/// The time of the command's threads as a ledger like that of `explain`, without single threads and their moves;
+/// `None` if it was not measured.
+pub fn ledger(measured: &Measured) -> Option<Ledger> {
+    let time = measured.command_time.as_ref()?;
+    let parts: Vec<Part> = entries(time, measured).into_iter().map(|entry| entry.part).collect();
     let Sums { lived_ns, lost_ns, awake_ns, lost_share } = Sums::of(parts.iter());
-    Ledger {
+    Some(Ledger {
         threads: time.waited.threads,
-        threads_elsewhere: 0,
         more_threads: time.waited.no_room,
         lived_ns,
         lost_ns,
         awake_ns,
         lost_share,
         parts,
-        system_calls: None,
-        moves: Vec::new(),
-        by_thread: Vec::new(),
-    }
+        ..Ledger::default()
+    })
 }
 
 /// The sums of all parts, ns, and the lost share of the time awake.
@@ -179,18 +179,29 @@ impl Entry {
     }
 }
 
-fn entries(time: &CommandTime, cpus: &CpuList) -> Vec<Entry> {
+/// The names of the command's tasks that had a measured CPU.
+fn own_names(measured: &Measured) -> BTreeSet<String> {
+    let name = |key: &Key| match key {
+        Key::Task { comm: Some(comm), whose: Whose::Command } => Some(comm.to_string()),
+        _ => None,
+    };
+    let cpus = measured.counts.iter().flat_map(|counts| counts.cpus.values());
+    cpus.flat_map(|counts| counts.keys()).filter_map(name).collect()
+}
+
+fn entries(time: &CommandTime, measured: &Measured) -> Vec<Entry> {
+    let own = own_names(measured);
     let limit = time.throttled.iter().max_by_key(|group| group.ns);
     let clues = Clues {
         quota_group: limit.map(|group| group.group.clone()),
         quota: limit.map(|group| group.quota.clone()),
-        cpus: cpus.clone(),
+        cpus: measured.cpus.clone(),
         ..Clues::default()
     };
     let nothing = nothing_ran(&time.waited, limit.is_some());
     let entry = |((kind, by), sum): (&(WaitKind, Option<_>), &WaitSum)| {
         let by = by.as_ref().map(ToString::to_string);
-        entry(*kind, by, sum, &nothing, &clues)
+        entry(*kind, by, sum, &nothing, &clues, &own)
     };
     let mut entries: Vec<Entry> = time.waited.sums.iter().map(entry).collect();
     entries.sort_by_key(|entry| std::cmp::Reverse((entry.part.lost, entry.part.ns)));
@@ -210,7 +221,14 @@ fn nothing_ran(waited: &Waited, has_quota: bool) -> Spent {
     }
 }
 
-fn entry(kind: WaitKind, by: Option<String>, sum: &WaitSum, nothing: &Spent, clues: &Clues) -> Entry {
+fn entry(
+    kind: WaitKind,
+    by: Option<String>,
+    sum: &WaitSum,
+    nothing: &Spent,
+    clues: &Clues,
+    own: &BTreeSet<String>,
+) -> Entry {
     let had = || Spent::Preempted(by.as_deref().unwrap_or("another task").into());
     let (spent, after) = match kind {
         WaitKind::Ran => (Spent::Ran, None),
@@ -233,6 +251,8 @@ fn entry(kind: WaitKind, by: Option<String>, sum: &WaitSum, nothing: &Spent, clu
     let part = Part {
         part: spent.name(),
         title,
+        task: by.clone(),
+        own: by.as_ref().is_some_and(|by| own.contains(by)),
         lost: spent.is_lost(),
         ns: Some(sum.ns),
         count: sum.count,
@@ -247,6 +267,7 @@ fn entry(kind: WaitKind, by: Option<String>, sum: &WaitSum, nothing: &Spent, clu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_model::CpuList;
 
     const MS: u64 = 1_000_000;
 
@@ -274,7 +295,8 @@ mod tests {
 
     #[test]
     fn lost_parts_come_first_with_their_fix() {
-        let printed = PrintedTime::of(&time(), &CpuList::first(1));
+        let measured = Measured { cpus: CpuList::first(1), ..Measured::default() };
+        let printed = PrintedTime::of(&time(), &measured);
         let names: Vec<&str> = printed.parts.iter().map(|part| part.part.as_str()).collect();
         assert_eq!(names, ["quota", "preempted", "preempted", "ran", "slept"]);
         assert_eq!(printed.parts[0].fixes, ["echo max > /sys/fs/cgroup/pod/cpu.max"]);
@@ -290,7 +312,7 @@ mod tests {
         let part = |real_time_ns, throttled| {
             let mut time = time();
             (time.waited.real_time_ns, time.throttled) = (real_time_ns, throttled);
-            PrintedTime::of(&time, &CpuList::first(1)).parts.swap_remove(0).part
+            PrintedTime::of(&time, &Measured::default()).parts.swap_remove(0).part
         };
         assert_eq!(part(0, time().throttled), "quota");
         assert_eq!(part(0, Vec::new()), "nothing-ran");

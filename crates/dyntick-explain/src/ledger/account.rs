@@ -68,6 +68,14 @@ impl Spent {
         }
     }
 
+    /// The name of the task or program that had the CPU.
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            Spent::Preempted(by) => Some(by),
+            _ => None,
+        }
+    }
+
     /// Returns true if the thread wanted to go on in this time and could not.
     pub fn is_lost(&self) -> bool {
         use Spent::*;

@@ -59,7 +59,7 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
             Words::new(format!("ran in the kernel: {}", call_name(*number)), "", Vec::new())
         }
         Spent::Fault(kind) => of_fault(*kind, amount, clues),
-        Spent::Interrupted => Words::new("interrupted on its CPU: by what, see below", "", Vec::new()),
+        Spent::Interrupted => Words::new("interrupted on its CPU", "", Vec::new()),
         Spent::Preempted(by) => Words::new(
             format!("ready to run, while {by} had the CPU"),
             "Several tasks want one CPU, and the scheduler gives it to one after the other.",

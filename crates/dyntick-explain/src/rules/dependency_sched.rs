@@ -11,10 +11,7 @@ pub(super) static RULE: Rule = Rule {
         normal or SCHED_RR task, or SCHED_FIFO tasks, however many, because these have no time slices. While \
         two or more tasks share the CPU, the tick ends their time slices.",
     fixes: &[
-        RuleFix::command(
-            "taskset -pc {housekeeping} {task}",
-            "Moves the other task away; the chain names it.",
-        ),
+        RuleFix::command("taskset -pc {housekeeping} {task}", "Moves the other task off the CPU."),
         RuleFix::boot("isolcpus=domain,{quiet}", "Only tasks that are pinned to the CPU run there."),
         RuleFix::advice(
             "put the CPU into an isolated cpuset partition (cpuset.cpus.partition=isolated)",

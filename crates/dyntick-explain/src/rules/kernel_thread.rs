@@ -189,7 +189,7 @@ pub(super) static MEMBERS: &[Rule] = &[
     },
     Rule {
         id: "kernel-thread:kworker",
-        title: "Kworker ran on this CPU",
+        title: "A kernel worker ran on this CPU",
         explanation: "A worker of the kernel's workqueues ran. Its affinity cannot be set \
             (PF_NO_SETAFFINITY): one with a CPU in its name (kworker/N:M) runs work that was queued for that \
             CPU, one with a u (kworker/uN:M) follows the cpumask of its workqueue.",

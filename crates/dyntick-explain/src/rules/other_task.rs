@@ -6,13 +6,9 @@ use crate::{Arrived, CauseId};
 pub(super) static RULE: Rule = Rule {
     id: "other-task",
     title: "Another task ran on the CPU",
-    explanation: "More than one task is runnable on the CPU, and the scheduler ran the other one for a time \
-        slice.",
+    explanation: "Two tasks wanted the CPU, and the scheduler ran the other one for a time slice.",
     fixes: &[
-        RuleFix::command(
-            "taskset -pc {housekeeping} {task}",
-            "Moves the other task away; the chain names it.",
-        ),
+        RuleFix::command("taskset -pc {housekeeping} {task}", "Moves the other task off the CPU."),
         RuleFix::boot(
             "isolcpus=domain,{quiet}",
             not_tried!("Only tasks that are pinned to the CPU run there."),

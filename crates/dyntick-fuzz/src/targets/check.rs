@@ -28,7 +28,7 @@ pub fn snapshot(bytes: &[u8]) {
 pub(super) fn judge(files: &Snapshot) {
     let Ok(machine) = Machine::new(files, None) else { return };
     let report = Report::of(&machine, files);
-    for detail in [Detail::Line, Detail::Fix, Detail::Full, Detail::Everything] {
+    for detail in [Detail::Line, Detail::Fix, Detail::Everything] {
         super::assert_clean(&dyntick_report::terminal(&text::document(&report, detail), 80, false));
     }
     assert_script(&script(&report));

@@ -37,6 +37,9 @@ pub struct Built {
     /// SHA-256 of the patches' texts, in hexadecimal; unknown of kernels from before it was kept.
     #[serde(default)]
     pub patch_sha256: Vec<String>,
+    /// The number of files that each patch changes; 0 for a semantic patch, empty for kernels from before it was kept.
+    #[serde(default)]
+    pub patch_files: Vec<usize>,
     /// `uname -r`.
     pub release: String,
     /// The number of its objects.
@@ -46,6 +49,9 @@ pub struct Built {
     /// A note if Debian could not be asked, and the recipe may mean another source today.
     #[serde(skip)]
     pub fallback: Option<String>,
+    /// True if it was built just now.
+    #[serde(skip)]
+    pub is_new: bool,
     /// Its path.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -144,23 +150,31 @@ pub fn all(cache: &Cache) -> Vec<Built> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn put(cache: &Cache, key: &str, patches: Vec<String>) {
-        let built = Built {
+    /// A kernel with these fragments.
+    pub fn record(key: &str, config: &[&str]) -> Built {
+        Built {
             key: key.to_owned(),
             source: String::new(),
             compiler: String::new(),
-            config: Vec::new(),
-            patch_sha256: patches.iter().map(|_| "0".repeat(64)).collect(),
-            patches,
+            config: config.iter().map(|name| (*name).to_owned()).collect(),
+            patches: Vec::new(),
+            patch_sha256: Vec::new(),
+            patch_files: Vec::new(),
             release: "6.12.0".to_owned(),
             objects: 1,
             seconds: 1,
             fallback: None,
+            is_new: false,
             folder: PathBuf::new(),
-        };
+        }
+    }
+
+    fn put(cache: &Cache, key: &str, patches: Vec<String>) {
+        let patch_sha256 = patches.iter().map(|_| "0".repeat(64)).collect();
+        let built = Built { patch_sha256, patches, ..record(key, &[]) };
         let place = cache.path(&entry(key)).join(RECORD);
         write_whole(&place, &serde_json::to_vec_pretty(&built).unwrap()).unwrap();
     }

@@ -21,7 +21,7 @@ mod toolchain;
 mod walls;
 mod workspace;
 
-mod built;
+pub(crate) mod built;
 
 pub use built::{Built, all};
 pub use fragment::FragmentError;
@@ -170,11 +170,15 @@ fn build_from_newest(
     let toolchain = toolchain::find(&parts)?;
     let company = walls::company(&source, &parts);
     let key = key::of(&parts, &source.id, &toolchain, company.as_deref());
-    let folder = cache.folder(&built::entry(&key), |folder| {
+    let waiting = workspace::waiting(cache, &source.key, progress);
+    let mut is_new = false;
+    let folder = cache.folder_after(&built::entry(&key), Some(&waiting), |folder| {
+        is_new = true;
         make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
     })?;
     unused::touch(&folder);
-    Ok(Built { fallback: source.fallback, ..built::read(&folder)? })
+    let patch_files = patches::files_of_all(&parts.patches);
+    Ok(Built { fallback: source.fallback, is_new, patch_files, ..built::read(&folder)? })
 }
 
 /// Fills `folder` with the kernel.
@@ -195,6 +199,8 @@ fn make(
     unused::keep_at_most(&cache.path(built::FOLDER), built::MOST_BYTES);
     let place = walls::Place::of(source, parts, toolchain, cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;
+    // Before it waits for other builds.
+    patches::check(&parts.patches, &pristine, &source.key, cache, &place)?;
     let space = Workspace::open(cache, &source.key, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;
@@ -204,7 +210,7 @@ fn make(
     if !problems.is_empty() {
         return Err(BuildError::Unfit(problems));
     }
-    let estimate = all(cache).iter().map(|built| built.objects).max();
+    let estimate = estimate(&all(cache), &built::names(&parts.config));
     let compiled = compile::compile(&builder, &config, estimate, progress)?;
     let record = Built {
         key: key.to_owned(),
@@ -213,11 +219,41 @@ fn make(
         config: built::names(&parts.config),
         patches: built::names(&parts.patches),
         patch_sha256: parts.patches.iter().map(|part| hex::encode(Sha256::digest(&part.text))).collect(),
+        patch_files: patches::files_of_all(&parts.patches),
         release: compiled.release.clone(),
         objects: compiled.objects,
         seconds: begin.elapsed().as_secs(),
         fallback: None,
+        is_new: true,
         folder: folder.to_owned(),
     };
     built::keep(&record, &compiled, &builder, folder)
+}
+
+/// The number of objects to expect of a kernel with these fragments: that of the kernel here which shares the most.
+fn estimate(there: &[Built], config: &[String]) -> u32 {
+    /// A kernel for the laboratory (6.12 with the fragment `lab`).
+    const OF_A_LAB: u32 = 1100;
+    let shared = |built: &&Built| built.config.iter().filter(|name| config.contains(name)).count();
+    let nearest = there.iter().filter(|built| shared(built) > 0).max_by_key(shared);
+    nearest.map_or(OF_A_LAB, |built| built.objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_like_kernel_tells_the_number_of_objects() {
+        let built = |config: &[&str], objects: u32| Built { objects, ..built::tests::record("k", config) };
+        let config = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+        let there = [
+            built(&["lab"], 1093),
+            built(&["lab", "virtio-disk"], 1400),
+            built(&["./distribution.config"], 9000),
+        ];
+        assert_eq!(estimate(&there, &config(&["lab", "virtio-disk", "hz-100"])), 1400);
+        assert_eq!(estimate(&there, &config(&["./other.config"])), 1100);
+        assert_eq!(estimate(&[], &config(&["lab"])), 1100);
+    }
 }

@@ -6,7 +6,7 @@ use super::parts::{Part, SEMANTIC};
 use super::run::{essence, output};
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
-use crate::cache::CacheError;
+use crate::cache::{Cache, CacheError};
 use dyntick_model::text::shortened;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
 use rustix::io::Errno;
@@ -81,6 +81,50 @@ pub fn apply(
         desk.apply(patch)?;
     }
     Ok(())
+}
+
+/// Applies the patches that need no complete tree to copies of the files that they name: a build may wait for others
+/// for long, and a patch that does not fit is refused before.
+pub fn check(
+    patches: &[Part],
+    pristine: &Path,
+    source: &str,
+    cache: &Cache,
+    place: &Place,
+) -> Result<(), BuildError> {
+    // What a semantic patch changes is known only once it has been applied.
+    let plain: Vec<Part> = patches.iter().take_while(|patch| !patch.is_semantic()).cloned().collect();
+    if plain.is_empty() {
+        return Ok(());
+    }
+    let empty = tempfile::tempdir().map_err(|error| CacheError::from_io(&std::env::temp_dir(), error))?;
+    let space = Workspace::open(cache, &format!("{source}-check"), empty.path(), &|_| ())?;
+    for patch in &plain {
+        for file in changed_files(&patch.text) {
+            copy_into(&space.tree(), pristine, patch, &file)?;
+        }
+    }
+    apply(&plain, &space, place, &|_| ())
+}
+
+/// Copies a file of the pristine tree, if it is there.
+fn copy_into(tree: &Path, pristine: &Path, patch: &Part, file: &str) -> Result<(), BuildError> {
+    if !is_inner(Path::new(file)) {
+        return Err(outside(patch, file).into());
+    }
+    let mut from = match open_beneath(pristine, Path::new(file)) {
+        Ok(from) => from,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(_) => return Err(outside(patch, file).into()),
+    };
+    let copied = place_beneath(tree, Path::new(file)).and_then(|to| replace(&to, &mut from));
+    copied.map_err(|error| CacheError::from_io(&tree.join(file), error).into())
+}
+
+/// The number of files that each patch changes; 0 for a semantic patch.
+pub fn files_of_all(patches: &[Part]) -> Vec<usize> {
+    let files = |patch: &Part| if patch.is_semantic() { 0 } else { changed_files(&patch.text).len() };
+    patches.iter().map(files).collect()
 }
 
 /// The folder of the workspace that patch(1) works in.
@@ -355,7 +399,31 @@ fn places(rule: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Cache;
+
+    #[test]
+    fn patches_are_checked_without_the_complete_tree() {
+        let (tree, cache) = (tree(), tempfile::tempdir().unwrap());
+        let cache = Cache::at(cache.path());
+        let second = GOOD.replace("-two\n+zwei", "-zwei\n+deux");
+        let checked = |patches: &[Part]| {
+            check(patches, tree.path(), "s", &cache, &Place::Host).map_err(|error| error.to_string())
+        };
+        let parts = [part("1.patch", GOOD), part("2.patch", &second), part("3.cocci", "not yet")];
+        checked(&parts).unwrap();
+        assert_eq!(files_of_all(&parts), [1, 1, 0]);
+        assert_eq!(std::fs::read_to_string(tree.path().join("kernel/x.c")).unwrap(), "one\ntwo\nthree\n");
+        let told = checked(&parts[1..]).unwrap_err();
+        assert!(
+            told.starts_with("the patch 2.patch does not apply to this source: kernel/x.c: Hunk #1"),
+            "{told}"
+        );
+        // It waits for no build from the source.
+        let _building = Workspace::open(&cache, "s", tree.path(), &|_| ()).unwrap();
+        assert!(checked(&parts[1..]).is_err());
+        std::os::unix::fs::symlink("/etc", tree.path().join("way")).unwrap();
+        let away = checked(&[part("x.patch", &GOOD.replace("kernel/x.c", "way/passwd"))]).unwrap_err();
+        assert!(away.contains("which is not a file inside the source tree"), "{away}");
+    }
 
     #[test]
     fn rules_that_match_in_part_are_reported() {

@@ -4,10 +4,13 @@
 
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::remove::remove_tree;
+use dyntick_model::text::shortened;
 use rustix::fs::{FlockOperation, flock};
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The folder of the cache with workspaces, each hidden: it is never complete.
 const FOLDER: &str = "building";
@@ -21,6 +24,8 @@ const BYTES: u64 = 4 << 30;
 /// the next that builds.
 pub struct Workspace {
     folder: PathBuf,
+    /// The file that others read while they wait.
+    doing: PathBuf,
     _lock: File,
 }
 
@@ -33,14 +38,20 @@ impl Workspace {
         pristine: &Path,
         progress: &dyn Fn(&str),
     ) -> Result<Self, CacheError> {
-        let waiting = || progress("waiting for another dyntick that builds from the same source");
+        let waiting = waiting(cache, source, progress);
         let lock = cache.lock_after(&format!("{FOLDER}/{source}"), &waiting)?;
         let folder = cache.path(FOLDER).join(format!("{PREFIX}{source}"));
         ensure_space(&folder, BYTES)?;
-        let space = Self { folder, _lock: lock };
+        let space = Self { folder, doing: doing(cache, source), _lock: lock };
+        space.note("preparing the source tree");
         let filled = space.fill(pristine);
         filled.map_err(|error| CacheError::from_io(&space.folder, error))?;
         Ok(space)
+    }
+
+    /// Writes down for other processes what this one does here. It only informs them, so a failure does no harm.
+    pub fn note(&self, what: &str) {
+        let _ = std::fs::write(&self.doing, format!("{} {what}", std::process::id()));
     }
 
     fn fill(&self, pristine: &Path) -> std::io::Result<()> {
@@ -80,7 +91,41 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.doing);
         let _ = remove_tree(&self.folder);
+    }
+}
+
+fn doing(cache: &Cache, source: &str) -> PathBuf {
+    cache.path(FOLDER).join(format!("{source}.doing"))
+}
+
+/// A function to call while another process builds from this source. Once a minute it reports who does, and how far
+/// that is.
+pub fn waiting<'a>(cache: &Cache, source: &str, progress: &'a dyn Fn(&str)) -> impl Fn() + use<'a> {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let (doing, told) = (doing(cache, source), Cell::new(None));
+    move || {
+        if told.get().is_none_or(|told: Instant| told.elapsed() >= MINUTE) {
+            told.set(Some(Instant::now()));
+            progress(&other_build(&dyntick_system::read_regular(&doing, LONGEST_NOTE).unwrap_or_default()));
+        }
+    }
+}
+
+/// A note is a number and a few words.
+const LONGEST_NOTE: u64 = 4096;
+
+/// The message about another build, from its note.
+fn other_build(note: &[u8]) -> String {
+    const LONGEST: usize = 200;
+    let note = String::from_utf8_lossy(note);
+    let pid = |text: &str| text.parse::<u32>().ok();
+    match note.split_once(' ').and_then(|(first, what)| Some((pid(first)?, what))) {
+        Some((pid, what)) => {
+            format!("waiting for another build of this source (pid {pid}: {})", shortened(what, LONGEST))
+        }
+        None => "waiting for another build of this source".to_owned(),
     }
 }
 
@@ -137,6 +182,32 @@ pub fn remove_abandoned(cache: &Cache) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waiting_says_for_which_process_and_how_far_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path());
+        let pristine = dir.path().join("pristine");
+        std::fs::create_dir(&pristine).unwrap();
+        let space = Workspace::open(&cache, "s", &pristine, &|_| ()).unwrap();
+        let told = std::cell::RefCell::new(Vec::new());
+        let progress = |text: &str| told.borrow_mut().push(text.to_owned());
+        space.note("compiled 40 %, about 3 min left");
+        let wait = waiting(&cache, "s", &progress);
+        (0..3).for_each(|_| wait());
+        let pid = std::process::id();
+        let expected =
+            format!("waiting for another build of this source (pid {pid}: compiled 40 %, about 3 min left)");
+        assert_eq!(*told.borrow(), [expected], "not at each look");
+        drop(space);
+        waiting(&cache, "s", &progress)();
+        assert_eq!(
+            told.borrow()[1],
+            "waiting for another build of this source",
+            "nothing is known of it any more"
+        );
+        assert_eq!(other_build(b"x y"), "waiting for another build of this source");
+    }
 
     #[test]
     fn the_pristine_tree_stays_as_it_is_and_nothing_is_left() {

@@ -129,11 +129,16 @@ fn offered(spec: String, release: String) -> Entry {
     }
 }
 
+/// The name of a kernel that was built here.
+pub(super) fn built_spec(key: &str) -> String {
+    format!("built:{}", &key[..SHOWN_KEY.min(key.len())])
+}
+
 fn of_built(built: Built) -> Entry {
     let text = dyntick_system::read_regular(&built.config_file(), LARGEST_CONFIG).unwrap_or_default();
     let config = KernelConfig::parse(&String::from_utf8_lossy(&text));
     Entry {
-        spec: format!("built:{}", &built.key[..SHOWN_KEY.min(built.key.len())]),
+        spec: built_spec(&built.key),
         release: built.release,
         state: State::Built,
         hz: config.hz(),

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernels that could be named in place of one that does not exist.
 
-use super::{KernelError, at_hand};
+use super::{KernelError, State, at_hand, catalog};
+use crate::build;
 use crate::cache::Cache;
 use dyntick_model::Spec;
 use dyntick_model::text::nearest;
 use rustix::fs::Access;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 /// The number of those that are named.
-const MOST: usize = 4;
+const MOST: usize = 3;
 
 /// The kernels that are there without a network and could be meant, the most alike first: for a file the images next to
-/// it, else those that are installed, downloaded or built. None where the error itself names one.
+/// it, else those that are installed, downloaded or built, those of the same kind first. None where the error itself
+/// names one.
 pub fn instead(spec: &str, error: &KernelError, cache: &Cache) -> Vec<String> {
     if matches!(error, KernelError::NotOffered { nearest: Some(_), .. }) {
         return Vec::new();
@@ -22,10 +25,25 @@ pub fn instead(spec: &str, error: &KernelError, cache: &Cache) -> Vec<String> {
         _ => Vec::new(),
     };
     let all = match beside.is_empty() {
-        true => at_hand(cache).into_iter().rev().map(|entry| entry.spec).collect(),
+        true => there(spec, cache),
         false => beside,
     };
     likest_first(spec, all)
+}
+
+/// All kernels at hand: Debian's first if one of them was named, else those that were built here, the last used one
+/// first.
+fn there(spec: &str, cache: &Cache) -> Vec<String> {
+    let mut built = build::all(cache);
+    built.sort_by_key(|built| Reverse(built.folder.metadata().and_then(|found| found.modified()).ok()));
+    let built = built.iter().map(|built| catalog::built_spec(&built.key)).collect();
+    let others: Vec<String> = at_hand(cache)
+        .into_iter()
+        .rev()
+        .filter(|entry| entry.state != State::Built)
+        .map(|entry| entry.spec)
+        .collect();
+    if spec.starts_with("debian:") { [others, built].concat() } else { [built, others].concat() }
 }
 
 /// The kernel images in the folder of this file.
@@ -75,6 +93,22 @@ mod tests {
         let named = instead(&wanted, &not_offered(None), &cache);
         let names: Vec<&str> = named.iter().map(|path| path.rsplit('/').next().unwrap()).collect();
         assert_eq!(names, ["bzImage", "bzImage.old", "vmlinuz-6.12"]);
+    }
+
+    #[test]
+    fn kernels_that_were_built_last_are_the_nearest_to_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let key = |number: u8| format!("{number:x}").repeat(32);
+        for number in [3u8, 1, 2, 4] {
+            let built = build::built::tests::record(&key(number), &[]);
+            let place = cache.path(&format!("built/{}/built.json", key(number)));
+            crate::cache::write_whole(&place, &serde_json::to_vec(&built).unwrap()).unwrap();
+            let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(number));
+            std::fs::File::open(place.parent().unwrap()).unwrap().set_modified(time).unwrap();
+        }
+        let there = instead("./nope/bzImage", &not_offered(None), &cache);
+        assert_eq!(there, ["4", "3", "2"].map(|digit| format!("built:{}", digit.repeat(12))));
     }
 
     #[test]

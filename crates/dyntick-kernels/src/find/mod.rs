@@ -66,7 +66,7 @@ pub enum KernelError {
     Cache(#[from] CacheError),
     /// No package of that series.
     #[error(
-        "Debian does not offer a kernel '{name}' (any more), and none is cached{}; `dyntick lab kernels` lists what there is",
+        "no Debian kernel {name}{}; `dyntick lab kernels` lists all",
         nearest.as_ref().map_or(String::new(), |nearest| format!(" (did you mean debian:{nearest}?)"))
     )]
     NotOffered {
@@ -256,7 +256,9 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
 fn with_nops(source: String, pauses: usize) -> String {
     match pauses {
         0 => source,
-        _ => format!("{source}; {pauses} PAUSE of its .init.text replaced by NOP"),
+        _ => format!(
+            "{source}; {pauses} PAUSE instructions of its start-up code replaced by NOP (why: the book, clocks.md)"
+        ),
     }
 }
 

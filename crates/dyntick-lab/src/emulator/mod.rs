@@ -41,7 +41,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub enum EmulatorError {
     /// There are no headers to compile against.
     #[error(
-        "the idle-state emulator cannot be compiled for {kernel}: {why}; choose a packaged kernel such as debian:6.12, or one of [kernels]"
+        "the idle-state emulator cannot be compiled for {kernel}: {why}; choose a packaged kernel such as debian:6.12, or give the source in the study's [kernels]"
     )]
     NoHeaders {
         /// The kernel.
@@ -119,21 +119,16 @@ fn compile(
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<(), EmulatorError> {
-    let lack =
-        |why: &str| EmulatorError::NoHeaders { kernel: kernel.release.to_string(), why: why.to_owned() };
+    let lack = |why: &str| no_headers(kernel, why);
     match (&kernel.built, recipe, &kernel.package) {
         (Some(built), Some(recipe), _) => Ok(build::module(recipe, built, source, cache, progress)?),
-        (Some(_), None, _) => Err(lack(
-            "its source is not kept under its key; give it a name in the study's [kernels], with its source and config, \
-             and --kernel that name",
-        )),
+        (Some(_), None, _) => Err(lack(ONLY_KEY)),
         (None, _, Some(package)) => {
             let make = make(&headers::of_debian(package, cache, progress)?, source, &lack)?;
             Ok(build::make_module(make)?)
         }
         (None, ..) => {
-            let (headers, folders) =
-                headers::of_host(kernel).ok_or_else(|| lack("its headers are not available"))?;
+            let (headers, folders) = headers::of_host(kernel).ok_or_else(|| lack(NO_HEADERS))?;
             let walls =
                 Walls::new().map_err(|reason| lack(&format!("it would run in a sandbox: {reason}")))?;
             let walls = folders.iter().fold(walls, |walls, folder| walls.read(folder)).write(source);
@@ -142,6 +137,25 @@ fn compile(
             let confined = walls.around(make.env("PATH", IN_USR)).map_err(BuildError::from)?;
             Ok(build::make_module(confined)?)
         }
+    }
+}
+
+/// A kernel that was named by its key.
+const ONLY_KEY: &str = "its source is not kept under its key";
+
+/// A kernel that was named by its path.
+const NO_HEADERS: &str = "it was given as a file, and its headers are not installed here";
+
+fn no_headers(kernel: &Kernel, why: &str) -> EmulatorError {
+    EmulatorError::NoHeaders { kernel: kernel.release.to_string(), why: why.to_owned() }
+}
+
+/// The reason for which nothing can be compiled for a kernel, as far as it is known without asking Debian.
+pub fn lacking(kernel: &Kernel, recipe: Option<&Recipe>) -> Option<EmulatorError> {
+    match (&kernel.built, recipe, &kernel.package) {
+        (Some(_), None, _) => Some(no_headers(kernel, ONLY_KEY)),
+        (None, _, None) if headers::of_host(kernel).is_none() => Some(no_headers(kernel, NO_HEADERS)),
+        _ => None,
     }
 }
 
@@ -208,6 +222,12 @@ mod tests {
         };
         let stranger = Kernel { package: None, ..kernel.clone() };
         assert_ne!(entry(&kernel), entry(&stranger));
+        assert!(lacking(&kernel, None).is_none(), "Debian has its headers");
+        let told = lacking(&stranger, None).unwrap().to_string();
+        assert!(
+            told.contains("6.12.1: it was given as a file, and its headers are not installed here; "),
+            "{told}"
+        );
     }
 
     #[test]

@@ -98,7 +98,12 @@ impl Lab<'_> {
             found => found?,
         };
         // A build is checked before it begins; a kernel that was there is checked here.
-        let problems = check::against_kernel(case, &found.0.config);
+        let mut problems = check::against_kernel(case, &found.0.config);
+        let lack = case.machine.as_ref().and_then(|_| emulator::lacking(&found.0, case.recipe.as_ref()));
+        match lack {
+            Some(lack) if problems.is_empty() => return Err(lack.into()),
+            lack => problems.extend(lack.map(|lack| lack.to_string())),
+        }
         if problems.is_empty() { Ok(found) } else { Err(impossible(problems)) }
     }
 

@@ -190,6 +190,9 @@ struct Missing {
     instead: Vec<String>,
 }
 
+/// The command for all kernels, as errors name it.
+const LISTS_ALL: &str = "`dyntick lab kernels` lists all";
+
 impl Absent {
     fn words(&self) -> String {
         let lines: Vec<String> = self.kernels.iter().map(Missing::words).collect();
@@ -200,11 +203,12 @@ impl Absent {
 
 impl Missing {
     fn words(&self) -> String {
+        let error = self.error.to_string();
+        let all = if error.contains(LISTS_ALL) { String::new() } else { format!(" ({LISTS_ALL})") };
         let there = match &self.instead[..] {
             [] => String::new(),
-            there => format!("; here there are {}", there.join(", ")),
+            there => format!("; the nearest here are {}{all}", there.join(", ")),
         };
-        let error = self.error.to_string();
         let error = error.strip_prefix("the kernel: ").unwrap_or(&error);
         let name = clean_line(self.name.rsplit([':', '/']).next().unwrap_or_default());
         // Most errors say the name themselves.
@@ -305,10 +309,10 @@ nothing was run, and no report was written (1 case needs no tool that is missing
         let words = Absent { kernels, others: 2 }.to_string();
         let lines: Vec<&str> = words.lines().collect();
         assert_eq!(lines.len(), 3, "{words}");
-        assert!(lines[0].starts_with("the kernel of a, b, c and 2 more: Debian does not offer"), "{words}");
-        assert!(lines[0].contains("did you mean debian:6.12?") && !lines[0].contains("there are"), "{words}");
+        assert!(lines[0].starts_with("the kernel of a, b, c and 2 more: no Debian kernel 6.13 ("), "{words}");
+        assert!(lines[0].contains("did you mean debian:6.12?") && !lines[0].contains("nearest"), "{words}");
         assert!(
-            lines[1].ends_with("; here there are debian:6.12.117+deb12-amd64, debian:6.1.0-56-amd64"),
+            lines[1].ends_with("; the nearest here are debian:6.12.117+deb12-amd64, debian:6.1.0-56-amd64"),
             "{words}"
         );
         assert_eq!(

@@ -26,9 +26,9 @@ impl Lab<'_> {
         let prepared = self.prepare_with(case, 0, share)?;
         let how = match prepared.plan.accelerator {
             Accelerator::Kvm => "on KVM",
-            Accelerator::Icount | Accelerator::EmulatedThreads => "emulated, which takes some ten seconds",
+            Accelerator::Icount | Accelerator::EmulatedThreads => "without KVM, about ten seconds",
         };
-        self.say(&format!("booting Linux {}, {how}", prepared.plan.release));
+        self.say(&format!("booting Linux {} {how} …", prepared.plan.release));
         let folder = self.scratch()?;
         let inputs = prepared.inputs(folder.path(), &|_| ());
         let job = Job { shell: Some(shell), ..order::job(case, None)? };

@@ -22,6 +22,11 @@ pub struct Cpus {
 }
 
 impl Cpus {
+    /// Returns true if each of these CPUs is isolated or adaptive.
+    pub fn are_quiet(&self, cpus: &CpuList) -> bool {
+        !cpus.is_empty() && cpus.is_subset(&self.nohz_full.union(&self.isolated))
+    }
+
     pub(crate) fn read(command_line: &str) -> Result<Self, FactsError> {
         let list = |name: &str| {
             let path = format!("{FOLDER}/{name}");

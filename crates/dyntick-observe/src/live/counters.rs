@@ -10,6 +10,7 @@ use super::names::{Names, TICKS, tick_function};
 use super::pace::Pace;
 use super::rows::Rows;
 use super::running::Running;
+use super::waits::{self, Waits};
 use super::{Count, Details, Kind, Lost, Occurrence, Snapshot, Whose};
 use crate::thread::now_ns;
 use crate::trace::SessionError;
@@ -17,6 +18,7 @@ use aya::maps::{Map, MapData, RingBuf};
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError, EbpfLoader};
 use dyntick_bpf::layout::{MAX_CPUS, NOT_COUNTED};
+use dyntick_bpf::waits::{CPUS, LONGEST_IDLE_EXIT, SWITCH, TRACEPOINTS};
 use dyntick_bpf::{
     DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, OBSERVER, ROW_OF_CPU, ROWS, Row, SEES_SWITCHES,
     Slot, TICK_FUNCTION,
@@ -26,7 +28,7 @@ use dyntick_system::hotplug;
 use dyntick_trace::{FormatError, RingError};
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 /// The ring buffer of details, where these are wanted, bytes: some 18 000 of them.
@@ -47,12 +49,17 @@ pub struct Wanted {
     /// Each that takes longer than this, ns, is listed one by one ([`Counters::details`]), but for the turns of
     /// idle tasks. What only is counted takes no time.
     pub details_over_ns: Option<u64>,
+    /// If the time of followed threads is to be accounted for too ([`Waits`]), for which tasks must be counted: the
+    /// longest time that a CPU takes to leave idle, ns. Only by eBPF.
+    pub longest_idle_exit_ns: Option<u64>,
 }
 
 /// Programs that count. They are gone from the kernel when this is dropped, or the process ends.
 pub struct Counters {
     ebpf: Ebpf,
     btf: Btf,
+    /// The time of followed threads, until it is taken.
+    waits: Option<Result<Waits, LiveError>>,
     /// The CPUs in the order of their rows.
     cpus: Vec<u32>,
     rows: Rows,
@@ -132,12 +139,26 @@ impl Counters {
         if wanted.cpus.is_empty() {
             return Err(LiveError::NoCpu);
         }
+        match Self::loaded(wanted, wanted.longest_idle_exit_ns) {
+            Err(error) if wanted.longest_idle_exit_ns.is_some() => {
+                let counters = Self::loaded(wanted, None)?;
+                Ok(Self { waits: Some(Err(error)), ..counters })
+            }
+            result => result,
+        }
+    }
+
+    fn loaded(wanted: &Wanted, longest_idle_exit_ns: Option<u64>) -> Result<Self, LiveError> {
         let _any = AnyLocked::begin();
         let cpus: Vec<u32> = wanted.cpus.iter().collect();
         let row_of_cpu = rows_of_cpus(&cpus);
         let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
         let tick = tick_function();
-        let mut ebpf = EbpfLoader::new()
+        let mut loader = EbpfLoader::new();
+        if let Some(ns) = &longest_idle_exit_ns {
+            loader.set_global(LONGEST_IDLE_EXIT, ns, true).set_max_entries(CPUS, waits::possible() as u32);
+        }
+        let mut ebpf = loader
             .btf(Some(&btf))
             .set_global(ROW_OF_CPU, row_of_cpu.as_slice(), true)
             .set_global(TICK_FUNCTION, &tick.unwrap_or(0), true)
@@ -146,15 +167,22 @@ impl Counters {
             .set_global(DETAILS_OVER, &wanted.details_over_ns.unwrap_or(u64::MAX), true)
             .set_max_entries(DETAILS, wanted.details_over_ns.map_or(NO_RING, |_| RING))
             .set_max_entries(ROWS, cpus.len() as u32)
-            .load(&OBJECT.0)
+            .load(if longest_idle_exit_ns.is_some() { &dyntick_bpf::waits::OBJECT.0 } else { &OBJECT.0 })
             .map_err(refused)?;
         let rows = Rows::new(map_array(&ebpf, ROWS, size_of::<Row>() * cpus.len())?, cpus.len());
         let followed = Followed::new(map_array(&ebpf, FOLLOWED, Followed::BYTES)?);
+        let mut waits = longest_idle_exit_ns.map(|ns| Waits::start(&mut ebpf, &btf, ns)).transpose()?;
         let mut missing = Vec::new();
         for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
             if !attach(&mut ebpf, &tracepoint, &btf)? {
                 missing.push(tracepoint);
             }
+        }
+        if let Some(waits) = &mut waits {
+            let is_of_waits = |name| name == SWITCH || TRACEPOINTS.contains(&name);
+            waits.belongs_to(
+                programs(&ebpf).filter(|(name, _)| is_of_waits(name)).map(|(_, program)| program),
+            );
         }
         if tick.is_none() && wanted.kinds.contains(&Kind::Timers) {
             missing.push(TICKS.to_owned());
@@ -164,6 +192,7 @@ impl Counters {
         let mut counters = Self {
             ebpf,
             btf,
+            waits: waits.map(Ok),
             cpus,
             rows,
             followed,
@@ -182,6 +211,12 @@ impl Counters {
         };
         counters.forget();
         Ok(counters)
+    }
+
+    /// The time of followed threads, or the reason why it is not accounted for; none if it was not wanted. To be taken
+    /// once; it stands still when this is dropped.
+    pub fn take_waits(&mut self) -> Option<Result<Waits, LiveError>> {
+        self.waits.take()
     }
 
     /// Begins anew: earlier counts are not reported, and no longest is known. Attaching a program rewrites
@@ -226,7 +261,7 @@ impl Counters {
     /// (`kernel.bpf_stats_enabled`).
     pub fn run_time(&self) -> Option<RunTime> {
         let mut sum = RunTime::default();
-        for text in each_fdinfo(&self.ebpf) {
+        for text in each_fdinfo(programs(&self.ebpf).map(|(_, program)| program)) {
             sum.runs += in_fdinfo(&text, "run_cnt:");
             sum.ns += in_fdinfo(&text, "run_time_ns:");
         }
@@ -284,7 +319,9 @@ impl Counters {
         let ns = now_ns();
         let grown = self.rows.grown(ns);
         self.pace.adapt(most_programs(&grown));
-        let lost = Lost { recursion: recursion_misses(&self.ebpf), ..Lost::default() };
+        let counts = programs(&self.ebpf).filter(|(name, _)| !TRACEPOINTS.contains(name));
+        let lost =
+            Lost { recursion: recursion_misses(counts.map(|(_, program)| program)), ..Lost::default() };
         let (before, lost_before) = std::mem::replace(&mut self.before, (ns, lost));
         self.names.learn(grown.iter().map(|(_, _, slot)| slot.key));
         let mut cpus: BTreeMap<u32, BTreeMap<Key, Count>> =
@@ -351,16 +388,18 @@ impl Counters {
 }
 
 /// Returns the number of times that the kernel skipped these programs, since they ran already on the same CPU.
-pub(super) fn recursion_misses(ebpf: &Ebpf) -> u64 {
-    each_fdinfo(ebpf).map(|text| in_fdinfo(&text, "recursion_misses:")).sum()
+pub(super) fn recursion_misses<'a>(programs: impl Iterator<Item = BorrowedFd<'a>>) -> u64 {
+    each_fdinfo(programs).map(|text| in_fdinfo(&text, "recursion_misses:")).sum()
+}
+
+/// The programs that were loaded, by name.
+pub(super) fn programs(ebpf: &Ebpf) -> impl Iterator<Item = (&str, BorrowedFd<'_>)> {
+    ebpf.programs().filter_map(|(name, program)| Some((name, program.fd().ok()?.as_fd())))
 }
 
 /// Returns the kernel's statistics of each program.
-fn each_fdinfo(ebpf: &Ebpf) -> impl Iterator<Item = String> {
-    ebpf.programs().filter_map(|(_, program)| {
-        let fd = program.fd().ok()?.as_fd().as_raw_fd();
-        std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()
-    })
+fn each_fdinfo<'a>(programs: impl Iterator<Item = BorrowedFd<'a>>) -> impl Iterator<Item = String> {
+    programs.filter_map(|fd| std::fs::read_to_string(format!("/proc/self/fdinfo/{}", fd.as_raw_fd())).ok())
 }
 
 /// A number in it; 0 where the kernel does not say it.
@@ -375,10 +414,10 @@ fn most_programs(grown: &[(usize, usize, Slot)]) -> usize {
 }
 
 /// Returns the row of each CPU: its place among these.
-pub(super) fn rows_of_cpus(cpus: &[u32]) -> Vec<u16> {
+pub(super) fn rows_of_cpus(cpus: &[u32]) -> Vec<u32> {
     let mut rows = vec![NOT_COUNTED; MAX_CPUS];
     for (row, cpu) in cpus.iter().enumerate() {
-        rows[*cpu as usize] = row as u16;
+        rows[*cpu as usize] = row as u32;
     }
     rows
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The sources of counts: eBPF programs, or trace events if these cannot be used.
 
-use super::{Counters, Details, LiveError, RunTime, Snapshot, Traced, Wanted};
+use super::{Counters, Details, LiveError, RunTime, Snapshot, Traced, Waits, Wanted};
 use std::time::Duration;
 
 /// The choice of a source.
@@ -130,6 +130,14 @@ impl Source {
         match self {
             Source::Bpf(counters) => counters.follow(pid),
             Source::Tracefs(traced, _) => traced.follow(pid),
+        }
+    }
+
+    /// The time of followed threads ([`Counters::take_waits`]); none by trace events.
+    pub fn take_waits(&mut self) -> Option<Result<Waits, LiveError>> {
+        match self {
+            Source::Bpf(counters) => counters.take_waits(),
+            Source::Tracefs(..) => None,
         }
     }
 

@@ -5,7 +5,7 @@ use dyntick_bpf::layout::kind::{
     BLOCKED, ENDED, KINDS, PREEMPTED, PREEMPTED_NOTHING, RAN, SLEPT, STOPPED, TRACED, UNSEEN, WAKING, WOKEN,
     WOKEN_NOTHING,
 };
-use dyntick_bpf::waits::Thread;
+use dyntick_bpf::waits::{Thread, idle_at};
 use dyntick_model::Symbol;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -211,25 +211,36 @@ fn settled(mut grown: [i64; KINDS]) -> [u64; KINDS] {
 
 /// The piece in progress of a thread at `now`: its parts by kind. `idle` is the idle time of the CPU that it waits for,
 /// if it waits for one.
-pub(super) fn in_progress(thread: &Thread, now: u64, idle: u64, longest_idle_exit: u64) -> [(usize, u64); 2] {
-    // While its state changes the piece is on its way to the sums.
-    let ns = if thread.since == 0 { 0 } else { now.saturating_sub(thread.since) };
-    let state = thread.state as usize;
+pub(super) fn in_progress(thread: &Thread, now: u64, idle: u64, longest_idle_exit: u64) -> [(usize, u64); 3] {
+    let (state, since) = (thread.state as usize, thread.since);
+    let wait = |kind: usize, began: u64| {
+        let ns = now.saturating_sub(began);
+        let idle = idle.saturating_sub(idle_at(thread.idle, began)).min(ns);
+        let is_way = kind == WOKEN && idle <= longest_idle_exit;
+        [(kind, ns - idle), (if is_way { WAKING } else { kind + 1 }, idle)]
+    };
+    let none = (RAN, 0);
     match state {
+        // While its state changes the piece is on its way to the sums.
+        _ if since == 0 => [none; 3],
+        ENDED => [none; 3],
         WOKEN | PREEMPTED => {
-            let idle = idle.saturating_sub(thread.idle).min(ns);
-            let is_way = state == WOKEN && idle <= longest_idle_exit;
-            [(state, ns - idle), (if is_way { WAKING } else { state + 1 }, idle)]
+            let [other, idle] = wait(state, since);
+            [other, idle, none]
         }
-        UNSEEN => [(RAN, ns), (RAN, 0)],
-        ENDED => [(RAN, 0), (RAN, 0)],
-        _ => [(state, ns), (state, 0)],
+        UNSEEN => [(RAN, now.saturating_sub(since)), none, none],
+        _ if thread.woken != 0 => {
+            let [other, idle] = wait(WOKEN, thread.woken);
+            [(state, thread.woken.saturating_sub(since)), other, idle]
+        }
+        _ => [(state, now.saturating_sub(since)), none, none],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_bpf::waits::IS_IDLE;
 
     const MS: u64 = 1_000_000;
 
@@ -248,10 +259,19 @@ mod tests {
     #[test]
     fn wait_is_split_by_the_idle_time_of_its_cpu() {
         let parts = |state, idle| in_progress(&thread(state), 30 * MS, idle, 2 * MS);
-        assert_eq!(parts(PREEMPTED, 8 * MS), [(PREEMPTED, 15 * MS), (PREEMPTED_NOTHING, 5 * MS)]);
-        assert_eq!(parts(WOKEN, 4 * MS), [(WOKEN, 19 * MS), (WAKING, MS)]);
-        assert_eq!(parts(WOKEN, 90 * MS), [(WOKEN, 0), (WOKEN_NOTHING, 20 * MS)]);
-        assert_eq!(parts(WOKEN, 0), [(WOKEN, 20 * MS), (WAKING, 0)], "it was not idle after all");
+        assert_eq!(parts(PREEMPTED, 8 * MS)[..2], [(PREEMPTED, 15 * MS), (PREEMPTED_NOTHING, 5 * MS)]);
+        assert_eq!(parts(WOKEN, 4 * MS)[..2], [(WOKEN, 19 * MS), (WAKING, MS)]);
+        assert_eq!(parts(WOKEN, 90 * MS)[..2], [(WOKEN, 0), (WOKEN_NOTHING, 20 * MS)]);
+        assert_eq!(parts(WOKEN, 0)[..2], [(WOKEN, 20 * MS), (WAKING, 0)], "it was not idle after all");
+        let idle_since_5_ms = Thread { idle: IS_IDLE | (5 * MS), ..thread(WOKEN) };
+        assert_eq!(
+            in_progress(&idle_since_5_ms, 30 * MS, 6 * MS, 0)[1],
+            (WOKEN_NOTHING, MS),
+            "5 ms until 10 ms"
+        );
+        let woken = Thread { woken: 24 * MS, ..thread(SLEPT) };
+        let parts_of_woken = [(SLEPT, 14 * MS), (WOKEN, 5 * MS), (WAKING, MS)];
+        assert_eq!(in_progress(&woken, 30 * MS, 4 * MS, 2 * MS), parts_of_woken);
         assert_eq!(parts(SLEPT, 0)[0], (SLEPT, 20 * MS));
         assert_eq!(parts(UNSEEN, 0)[0], (RAN, 20 * MS));
         assert_eq!(parts(ENDED, 0)[0].1, 0);

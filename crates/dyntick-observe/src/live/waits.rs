@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The time of followed threads, accounted for by eBPF programs on all CPUs while they run and wait.
 
-use super::counters::{attach, map_array, no_thread, recursion_misses, refused};
+use super::counters::{attach, map_array, no_thread, recursion_misses};
 use super::followed::Followed;
 use super::keys::text;
-use super::locked::AnyLocked;
 use super::waited::{Totals, in_progress};
 use super::{LiveError, WaitSum, Waited};
 use crate::facts::state_of;
 use crate::thread::now_ns;
-use aya::{Btf, Ebpf, EbpfLoader};
-use dyntick_bpf::layout::kind::{BLOCKED, ENDED, FREE, KINDS, PREEMPTED, SLEPT, STOPPED, TRACED, UNSEEN};
-use dyntick_bpf::layout::{MAX_CPUS, RIVALS, THREAD_PROBES, THREADS};
-use dyntick_bpf::waits::{CPUS, Cpu, IS_IDLE, LONGEST_IDLE_EXIT, OBJECT, TRACEPOINTS, Thread};
-use dyntick_bpf::{FOLLOW, FOLLOWED};
+use aya::{Btf, Ebpf};
+use dyntick_bpf::FOLLOWED;
+use dyntick_bpf::layout::kind::{
+    BLOCKED, ENDED, FREE, KINDS, PREEMPTED, SLEPT, STOPPED, TRACED, UNSEEN, WOKEN,
+};
+use dyntick_bpf::layout::{MAX_CPUS, NO_THREAD, RIVALS, THREAD_PROBES, THREADS};
+use dyntick_bpf::waits::{CPUS, Cpu, IS_IDLE, TRACEPOINTS, Thread, idle_at};
 use dyntick_model::CpuList;
 use memmap2::MmapRaw;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The number of attempts to read a thread whose state changes all the time.
 const TRIES: usize = 1000;
@@ -23,10 +25,10 @@ const TRIES: usize = 1000;
 /// The number of attempts to find the state of a thread that is about to be followed.
 const LOOKS: usize = 3;
 
-/// Programs that account for the time of threads. They are gone from the kernel when this is dropped, or the process
-/// ends.
+/// The time of threads, for which programs account that belong to [`super::Counters`].
 pub struct Waits {
-    ebpf: Ebpf,
+    /// The programs, whose skipped runs are lost events.
+    programs: Vec<OwnedFd>,
     followed: Followed,
     threads: MmapRaw,
     cpus: MmapRaw,
@@ -42,23 +44,16 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Loads and attaches the programs; no thread is followed yet. After a wake-up a CPU may take the given time to
-    /// leave idle, ns; longer waits for an idle CPU have another reason.
-    pub fn start(longest_idle_exit_ns: u64) -> Result<Self, LiveError> {
-        let _any = AnyLocked::begin();
+    /// Attaches the programs of [`TRACEPOINTS`]; that of `sched_switch` must come after, and that of forks before a
+    /// thread is followed. After a wake-up a CPU may take the given time to leave idle, ns; longer waits for an idle CPU
+    /// have another reason.
+    pub(super) fn start(ebpf: &mut Ebpf, btf: &Btf, longest_idle_exit_ns: u64) -> Result<Self, LiveError> {
         let possible = possible();
-        let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
-        let ebpf = EbpfLoader::new()
-            .btf(Some(&btf))
-            .set_global(LONGEST_IDLE_EXIT, &longest_idle_exit_ns, true)
-            .set_max_entries(CPUS, possible as u32)
-            .load(&OBJECT.0)
-            .map_err(refused)?;
-        let followed = Followed::new(map_array(&ebpf, FOLLOWED, Followed::BYTES)?);
-        let threads = map_array(&ebpf, dyntick_bpf::waits::THREADS, size_of::<Thread>() * THREADS)?;
-        let cpus = map_array(&ebpf, CPUS, size_of::<Cpu>() * possible)?;
+        let followed = Followed::new(map_array(ebpf, FOLLOWED, Followed::BYTES)?);
+        let threads = map_array(ebpf, dyntick_bpf::waits::THREADS, size_of::<Thread>() * THREADS)?;
+        let cpus = map_array(ebpf, CPUS, size_of::<Cpu>() * possible)?;
         let waits = Self {
-            ebpf,
+            programs: Vec::new(),
             followed,
             threads,
             cpus,
@@ -69,22 +64,27 @@ impl Waits {
             no_room: 0,
             before: Totals::default(),
         };
+        for place in 0..THREAD_PROBES {
+            // SAFETY: within the mapping. No program is attached yet.
+            unsafe { (&raw mut (*waits.thread(place)).tid).write_volatile(NO_THREAD) };
+        }
         // A CPU whose first switch is not from idle was not idle before.
         let now = now_ns();
         for cpu in 0..possible {
             // SAFETY: within the mapping. No program is attached yet.
             unsafe { (&raw mut (*waits.cpu(cpu)).idle).write_volatile(IS_IDLE | now) };
         }
-        waits.attached(&btf)
-    }
-
-    fn attached(mut self, btf: &Btf) -> Result<Self, LiveError> {
-        for tracepoint in TRACEPOINTS.into_iter().chain([FOLLOW]) {
-            if !attach(&mut self.ebpf, tracepoint, btf)? {
+        for tracepoint in TRACEPOINTS {
+            if !attach(ebpf, tracepoint, btf)? {
                 return Err(LiveError::Refused(format!("the kernel has no tracepoint {tracepoint}")));
             }
         }
-        Ok(self)
+        Ok(waits)
+    }
+
+    /// Names the programs that it is of.
+    pub(super) fn belongs_to<'a>(&mut self, programs: impl Iterator<Item = BorrowedFd<'a>>) {
+        self.programs = programs.filter_map(|program| program.try_clone_to_owned().ok()).collect();
     }
 
     /// Follows the threads that this one starts from now on, and theirs, but not itself.
@@ -178,8 +178,9 @@ impl Waits {
     }
 
     fn totals(&mut self) -> Totals {
+        let programs = self.programs.iter().map(OwnedFd::as_fd);
         let mut totals =
-            Totals { lost: recursion_misses(&self.ebpf), no_room: self.no_room, ..Totals::default() };
+            Totals { lost: recursion_misses(programs), no_room: self.no_room, ..Totals::default() };
         let now = now_ns();
         for place in 0..THREADS {
             match self.state(place) {
@@ -229,16 +230,24 @@ impl Waits {
         for (kind, sum) in cpu.sums.iter().enumerate() {
             totals.kinds[kind].sum.add(&WaitSum { ns: 0, count: sum.count, longest_ns: sum.longest });
         }
-        for rival in cpu.rivals.iter().filter(|rival| rival.kind != 0) {
-            let sum = WaitSum { ns: rival.ns, count: rival.count, longest_ns: rival.longest };
-            totals.rival(rival.kind as usize, &text(&rival.name)).sum.add(&sum);
+        for rival in cpu.rivals.iter().filter(|rival| rival.name[0] != 0) {
+            for (kind, had) in
+                [WOKEN, PREEMPTED].into_iter().zip(&rival.waits).filter(|(_, had)| had.sum.count > 0)
+            {
+                let sum = WaitSum { ns: had.ns, count: had.sum.count, longest_ns: had.sum.longest };
+                totals.rival(kind, &text(&rival.name)).sum.add(&sum);
+                // The time of the kind is the threads'.
+                totals.kinds[kind].sum.add(&WaitSum { ns: 0, ..sum });
+            }
         }
         // SAFETY: within the mapping. A program that runs meanwhile may bring the old value back, which is then one of
         // the next reading.
         unsafe {
             let cpu = self.cpu(number);
             (0..KINDS).for_each(|kind| (&raw mut (*cpu).sums[kind].longest).write_volatile(0));
-            (0..RIVALS).for_each(|rival| (&raw mut (*cpu).rivals[rival].longest).write_volatile(0));
+            for (rival, kind) in (0..RIVALS).flat_map(|rival| [(rival, 0), (rival, 1)]) {
+                (&raw mut (*cpu).rivals[rival].waits[kind].sum.longest).write_volatile(0);
+            }
             (&raw mut (*cpu).group).write_volatile(0);
         }
     }
@@ -249,10 +258,7 @@ impl Waits {
             return 0;
         }
         // SAFETY: within the mapping; only copied.
-        match unsafe { (&raw const (*self.cpu(cpu as usize)).idle).read_volatile() } {
-            idle if idle & IS_IDLE != 0 => now.saturating_sub(idle & !IS_IDLE),
-            idle => idle,
-        }
+        idle_at(unsafe { (&raw const (*self.cpu(cpu as usize)).idle).read_volatile() }, now)
     }
 
     /// A thread in a state that it does not change while it is read.
@@ -300,7 +306,7 @@ fn home(thread: u32) -> usize {
 }
 
 /// The number of CPUs that this machine may have: the highest and one.
-fn possible() -> usize {
+pub(super) fn possible() -> usize {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     let cpus = text.trim().parse::<CpuList>().unwrap_or_default();
     cpus.iter().max().map_or(MAX_CPUS, |highest| (highest as usize + 1).min(MAX_CPUS))

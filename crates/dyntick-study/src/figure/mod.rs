@@ -8,7 +8,7 @@ pub mod table;
 pub use keys::QUANTILES;
 
 use Source::*;
-use dyntick_model::text::nearest;
+use dyntick_model::text::{known_words, nearest};
 
 /// A figure, or the figures of one name by key: `softirq:RCU`.
 #[derive(Debug)]
@@ -161,7 +161,11 @@ pub fn read(figure: &str) -> Result<&'static Figure, String> {
 fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(right) => format!("there is no {what} '{name}'; did you mean '{right}'?"),
-        None => format!("there is no {what} '{name}'; known are {}", known.join(", ")),
+        None => {
+            let page =
+                if what.contains("cause") { "the chapter Every cause" } else { "the chapter Study files" };
+            format!("there is no {what} '{name}'; known are {}", known_words(name, known, page))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ mod parse;
 
 use crate::Problems;
 use dyntick_model::Machine;
-use dyntick_model::text::nearest;
+use dyntick_model::text::{known_words, nearest};
 use dyntick_system::InputError;
 use include_dir::{Dir, include_dir};
 use std::path::{Path, PathBuf};
@@ -71,7 +71,10 @@ pub fn load(path: &Path) -> Result<Machine, MachineError> {
 fn hint(name: &str) -> String {
     match nearest(name, &names()) {
         Some(right) => format!("did you mean '{right}'?"),
-        None => format!("there are {}; a file is named by a path with a '/'", names().join(", ")),
+        None => format!(
+            "there are {}; a file is named by a path with a '/'",
+            known_words(name, &names(), "`dyntick lab machines`")
+        ),
     }
 }
 

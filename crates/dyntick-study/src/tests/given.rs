@@ -112,7 +112,7 @@ fn settings_are_checked_in_the_named_cases_only() {
         given.only(&[name.to_owned()]);
         let read = parse::given(Path::new("s.toml"), STUDY, Size::Scaled, &given);
         let (mut study, _) = read.map_err(|problems| problems.to_string())?;
-        study.keep_named(&given).map_err(|error| error.to_string())?;
+        study.keep_named(&given, "s.toml").map_err(|error| error.to_string())?;
         Ok::<_, String>(ids(&study).join(" "))
     };
     assert_eq!(only("b").unwrap(), "b/debian:6.1 b/debian:6.12");

@@ -25,9 +25,9 @@ pub struct Arguments {
     /// Check these CPUs, isolated or not, e.g. 2-3,8 [default: all isolated CPUs]
     #[arg(short = 'C', long, visible_alias = "cpu", value_name = "CPUS")]
     cpus: Option<CpuList>,
-    /// Print each finding in full, even if it does not fit on the screen
-    #[arg(short, long)]
-    verbose: bool,
+    /// Print each finding with its effect, evidence, all fixes and source, even if that is more than a screen
+    #[arg(long, short_alias = 'v', alias = "verbose")]
+    full: bool,
     /// Print in this format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -123,17 +123,19 @@ fn print(arguments: &Arguments, report: &Report) -> Result<()> {
         (true, _) | (_, Format::Json) => target.json(report),
         (_, Format::Sarif) => target.unnamed_json(&dyntick_check::sarif(report)),
         (_, Format::Script) => target.text(&dyntick_check::script(report)),
-        (_, Format::Text) if arguments.verbose => target.page(&text::document(report, Detail::Everything)),
+        (_, Format::Text) if arguments.full => target.page(&text::document(report, Detail::Everything)),
         (_, Format::Text) => target.rendered(&fitting(report, target.sheet(), target.height())),
     }
 }
 
-/// The most detailed text that fits into `height` lines; the complete one if there is no limit.
+/// The number of lines of a page where there is no terminal.
+const PAGE: usize = 40;
+
+/// The findings with their fixes if they fit into `height` lines, else alone.
 fn fitting(report: &Report, sheet: Sheet, height: Option<usize>) -> String {
-    let fits = |text: &String| height.is_none_or(|height| text.lines().count() < height);
     let at = |detail| sheet.text(&text::document(report, detail));
-    let texts = [Detail::Full, Detail::Fix].into_iter().map(at);
-    texts.into_iter().find(fits).unwrap_or_else(|| at(Detail::Line))
+    let text = at(Detail::Fix);
+    if text.lines().count() < height.unwrap_or(PAGE) { text } else { at(Detail::Line) }
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_writable(path)?;
     }
     let server = arguments.address()?.map(bind).transpose()?;
-    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None };
+    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None, longest_idle_exit_ns: None };
     let mut session = Session::open(&wanted, arguments.source)?;
     let asker = session.asker();
     let exporter = Exporter::new(session.start(&[], &[], None)?, &wanted.cpus)?;

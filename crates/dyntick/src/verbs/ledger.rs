@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The table of where the time of a command's threads went, with a verdict before it.
+//! The table of where the time of a command's threads went.
 
 use dyntick_record::{Ledger, PROBE, Part, SystemCall};
 use dyntick_report::{Block, Cell, Column, Finding, Table, numbers, row};
 
-/// The number of parts that are listed, and of lost ones that are explained, unless all are requested.
-const LISTED: usize = 12;
+/// The number of parts that are listed, unless all are requested.
+const LISTED: usize = 5;
+
+/// The number of parts whose fix is shown, unless all are requested.
 const EXPLAINED: usize = 3;
 
 /// The share of a part below which it is not worth an explanation.
@@ -13,10 +15,8 @@ const NEGLIGIBLE: f64 = 0.001;
 
 /// The layout.
 pub struct Look {
-    /// The option by which all parts are requested.
-    pub option: &'static str,
-    /// True if it is given.
-    pub all: bool,
+    /// True for all parts, each explained.
+    pub full: bool,
     /// Notes below the table.
     pub notes: Vec<String>,
 }
@@ -26,24 +26,27 @@ pub fn program(command: &[String]) -> Option<&str> {
     command.first().map(|program| program.rsplit('/').next().unwrap_or(program))
 }
 
-/// The verdict and the table; `who` names the threads.
+/// The table, and the parts that have an explanation; `who` names the threads. In short those that have a fix.
 pub fn blocks(ledger: &Ledger, who: &str, look: &Look) -> Vec<Block> {
-    let explained = if look.all { usize::MAX } else { EXPLAINED };
     let worth = |part: &&Part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
-    let findings: Vec<Finding> = ledger
-        .parts
-        .iter()
-        .filter(worth)
-        .filter(|part| has_words(part))
-        .take(explained)
-        .map(finding)
-        .collect();
-    let mut blocks = vec![Block::Paragraph(verdict(ledger, who)), Block::Table(table(ledger, who, look))];
-    blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, look.all))));
+    let parts = ledger.parts.iter().filter(worth);
+    let findings: Vec<Finding> = match look.full {
+        true => parts.filter(|part| has_words(part)).map(finding).collect(),
+        false => parts.filter(|part| is_helped(part)).take(EXPLAINED).map(in_short).collect(),
+    };
+    let mut blocks = vec![Block::Table(table(ledger, who, look))];
+    blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, look.full))));
     if !findings.is_empty() {
         blocks.push(Block::Findings(findings));
     }
     blocks
+}
+
+/// The number of untimed pieces from which on their fix is shown in short.
+const MANY: u64 = 10_000;
+
+fn is_helped(part: &Part) -> bool {
+    !part.fixes.is_empty() && (part.ns.is_some() || part.count >= MANY || part.part == PROBE)
 }
 
 fn has_words(part: &Part) -> bool {
@@ -54,39 +57,9 @@ fn share(part: &Part, ledger: &Ledger) -> Option<f64> {
     Some(part.ns? as f64 / ledger.lived_ns.max(1) as f64)
 }
 
-/// Two sentences: how much was lost, and to what most.
-pub fn verdict(ledger: &Ledger, who: &str) -> String {
-    let lost = numbers::duration(ledger.lost_ns as f64);
-    let mut verdict = format!(
-        "{who} could not go on for {lost} of the {} that it did not sleep ({}).",
-        numbers::duration(ledger.awake_ns as f64),
-        numbers::percent(ledger.lost_share),
-    );
-    let first = ledger.parts.iter().find(|part| part.lost && part.ns.is_some());
-    if let Some((part, ns)) = first.and_then(|part| Some((part, part.ns?))) {
-        let longest = numbers::duration(part.longest_ns.unwrap_or(ns) as f64);
-        verdict += &format!(
-            " Most of it, {} in {}, the longest {longest}: {}.",
-            numbers::duration(ns as f64),
-            numbers::counted(part.count, "piece"),
-            part.title
-        );
-    }
-    let waited = ledger.parts.iter().find(|part| !part.lost && has_words(part));
-    if let Some((part, ns)) =
-        waited.and_then(|part| Some((part, part.ns?))).filter(|(_, ns)| *ns > ledger.lost_ns / 2)
-    {
-        verdict += &format!(" Besides, it {} for {}.", part.title, numbers::duration(ns as f64));
-    }
-    let probes = ledger.parts.iter().filter(|part| part.part == PROBE);
-    probes.for_each(|probe| {
-        verdict += &format!(" It was {}, {} times.", probe.title, numbers::count(probe.count))
-    });
-    verdict
-}
-
 fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
-    let shown = if look.all { usize::MAX } else { LISTED };
+    let (shown, parts) =
+        if look.full { (usize::MAX, ledger.parts.clone()) } else { (LISTED, in_short_of(ledger)) };
     let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
     let row = |part: &Part| {
         row![
@@ -98,12 +71,12 @@ fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
         ]
     };
     // The shortest are left out; those without a time never.
-    let mut ranks: Vec<_> = ledger.parts.iter().map(rank).collect();
+    let mut ranks: Vec<_> = parts.iter().map(rank).collect();
     ranks.sort_unstable();
     let least = ranks.get(shown.wrapping_sub(1)).copied();
     let is_shown = |part: &&Part| least.is_none_or(|least| rank(part) <= least);
-    let hidden = ledger.parts.len() - ledger.parts.iter().filter(is_shown).count();
-    let hidden = (hidden > 0).then(|| format!("and {hidden} more; {} lists them", look.option)).into_iter();
+    let hidden = parts.len() - parts.iter().filter(is_shown).count();
+    let hidden = (hidden > 0).then(|| format!("and {hidden} more; --full lists them")).into_iter();
     let elsewhere = (ledger.threads_elsewhere > 0).then(|| {
         format!(
             "{} of it only on CPUs that are not recorded",
@@ -127,13 +100,19 @@ fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
             Column::figure("longest", ""),
             Column::text("where it went"),
         ],
-        rows: ledger.parts.iter().filter(is_shown).map(row).collect(),
+        rows: parts.iter().filter(is_shown).map(row).collect(),
         notes: notes.chain(hidden).collect(),
     }
 }
 
-fn system_calls(calls: &[SystemCall], all: bool) -> Table {
-    let shown = if all { usize::MAX } else { LISTED };
+/// The folded parts, without untimed ones of which there are few.
+fn in_short_of(ledger: &Ledger) -> Vec<Part> {
+    let is_shown = |part: &Part| part.ns.is_some() || part.count >= MANY || part.part == PROBE;
+    ledger.folded().into_iter().filter(is_shown).collect()
+}
+
+fn system_calls(calls: &[SystemCall], full: bool) -> Table {
+    let shown = if full { usize::MAX } else { LISTED };
     let row = |call: &SystemCall| {
         let [ns, ran_ns, longest_ns] =
             [call.ns, call.ran_ns, call.longest_ns].map(|ns| Cell::Duration(ns as f64));
@@ -173,4 +152,11 @@ fn finding(part: &Part) -> Finding {
         fixes: part.fixes.iter().map(|fix| (fix.clone(), String::new())).collect(),
         source: String::new(),
     }
+}
+
+/// The title, the tasks and the fixes alone.
+fn in_short(part: &Part) -> Finding {
+    let Finding { title, mut chain, fixes, .. } = finding(part);
+    chain.truncate(1);
+    Finding { title, chain, fixes, ..Finding::default() }
 }

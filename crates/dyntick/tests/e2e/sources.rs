@@ -119,7 +119,12 @@ fn assert_same_durations(seen: &Seen, keys: &BTreeSet<Key>) {
 }
 
 fn everything(cpu: u32) -> Wanted {
-    Wanted { cpus: CpuList::from_iter([cpu]), kinds: Kind::ALL.into(), details_over_ns: None }
+    Wanted {
+        cpus: CpuList::from_iter([cpu]),
+        kinds: Kind::ALL.into(),
+        details_over_ns: None,
+        longest_idle_exit_ns: None,
+    }
 }
 
 const LOST_OF: &str = "300000";

@@ -4,7 +4,7 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::{binary, dyntick, text};
+use crate::harness::{binary, dyntick, is_full, text};
 use dyntick_contract::stat::{Cpu, Group, Long, Printed, PrintedRow};
 use dyntick_observe::live::{Lost, Missing};
 use serde_json::Value;
@@ -35,7 +35,7 @@ fn parsed(line: Option<&str>, printed: &str) -> Printed {
 }
 
 fn rows(cpu: &Cpu) -> Vec<&PrintedRow> {
-    let groups = cpu.interruptions.iter().chain(&cpu.user_tasks).chain(&cpu.page_faults);
+    let groups = [&cpu.interruptions, &cpu.user_tasks, &cpu.page_faults].into_iter().flatten().flatten();
     groups.flat_map(|group| std::iter::once(&group.row).chain(&group.parts)).collect()
 }
 
@@ -87,7 +87,7 @@ fn the_command_is_told_from_others() {
     let Some((stat, _)) = counted(&["-C", "0", "--pin", "sh", "-c", busy]) else { return };
     let (cpu, ended) = (&stat.cpus[0], stat.ended.unwrap());
     let used = (ended.user_ns + ended.system_ns) as f64;
-    let turns = cpu.command_ns as f64;
+    let turns = cpu.command_ns.unwrap() as f64;
     // The kernel's own account has a resolution of a tick on some machines.
     assert!((turns - used).abs() < 0.2 * used + 2e7, "{turns} ns in turns, {used} ns of CPU time");
     assert!(count(cpu, "tick") > 0, "{cpu:#?}");
@@ -96,16 +96,22 @@ fn the_command_is_told_from_others() {
 /// The parts of each CPU's time add up to all of it, and each of them is what its rows say.
 fn assert_times_add_up(stat: &Printed) {
     for cpu in &stat.cpus {
-        let parts = [cpu.interrupted_ns, cpu.command_ns, cpu.observer_ns, cpu.other_tasks_ns, cpu.idle_ns];
-        assert_eq!(parts.iter().sum::<u64>() + cpu.uncounted_ns, cpu.time_ns, "{cpu:#?}");
-        assert!(cpu.time_ns >= stat.measured_ns, "{cpu:#?}");
+        let parts = [
+            cpu.interrupted_ns.unwrap(),
+            cpu.command_ns.unwrap(),
+            cpu.observer_ns.unwrap(),
+            cpu.other_tasks_ns.unwrap(),
+            cpu.idle_ns.unwrap(),
+        ];
+        assert_eq!(parts.iter().sum::<u64>() + cpu.uncounted_ns.unwrap(), cpu.time_ns.unwrap(), "{cpu:#?}");
+        assert!(cpu.time_ns.unwrap() >= stat.measured_ns, "{cpu:#?}");
         let of = |groups: &[Group]| -> u64 { groups.iter().map(|group| group.row.total_ns.unwrap()).sum() };
-        assert_eq!(of(&cpu.interruptions), cpu.interrupted_ns, "{cpu:#?}");
-        assert_eq!(of(&cpu.user_tasks), cpu.other_tasks_ns, "{cpu:#?}");
-        assert!(cpu.unattributed_ns <= cpu.interrupted_ns, "{cpu:#?}");
+        assert_eq!(of(cpu.interruptions.as_ref().unwrap()), cpu.interrupted_ns.unwrap(), "{cpu:#?}");
+        assert_eq!(of(cpu.user_tasks.as_ref().unwrap()), cpu.other_tasks_ns.unwrap(), "{cpu:#?}");
+        assert!(cpu.unattributed_ns.unwrap() <= cpu.interrupted_ns.unwrap(), "{cpu:#?}");
         assert_works_are_parts(cpu);
         let is_interruption = |name: &str| !name.contains("user tasks") && !name.contains("page fault");
-        assert!(cpu.interruptions.iter().all(|group| is_interruption(&group.row.name)), "{cpu:#?}");
+        assert!(cpu.interruptions.iter().flatten().all(|group| is_interruption(&group.row.name)), "{cpu:#?}");
     }
 }
 
@@ -113,7 +119,7 @@ fn assert_times_add_up(stat: &Printed) {
 /// the other while the CPU runs on.
 fn assert_works_are_parts(cpu: &Cpu) {
     const MEANWHILE_NS: u64 = 1_000_000;
-    for group in &cpu.interruptions {
+    for group in cpu.interruptions.iter().flatten() {
         let works = group.parts.iter().filter(|part| part.name.starts_with("work item"));
         let works_ns: u64 = works.map(|work| work.total_ns.unwrap()).sum();
         assert!(works_ns <= group.row.total_ns.unwrap() + MEANWHILE_NS, "{group:#?}");
@@ -318,8 +324,8 @@ done
     for (number, stat) in (0..).zip(&all) {
         assert_times_add_up(stat);
         let cpu = &stat.cpus[0];
-        assert!(cpu.other_tasks_ns > cpu.time_ns / 2, "{cpu:#?}");
-        assert!(cpu.uncounted_ns < cpu.time_ns / 20, "{cpu:#?}");
+        assert!(cpu.other_tasks_ns.unwrap() > cpu.time_ns.unwrap() / 2, "{cpu:#?}");
+        assert!(cpu.uncounted_ns.unwrap() < cpu.time_ns.unwrap() / 20, "{cpu:#?}");
         // A time slice is counted when its end is seen. Each kernel thread that preempts the task ends one more.
         let (ended, preemptions) = (number % 2, count(cpu, "kernel threads"));
         assert!((ended..=ended + preemptions).contains(&count(cpu, "busy")), "{cpu:#?}");
@@ -360,8 +366,8 @@ done
             // One or two may have begun before the counting.
             assert!(turns + 2 >= STARTED, "{turns} turns of {name} by {source}: {cpu:#?}");
         }
-        assert_eq!(cpu.unattributed_ns, 0, "{cpu:#?}");
-        let (all, uncounted) = (cpu.time_ns, cpu.uncounted_ns);
+        assert_eq!(cpu.unattributed_ns.unwrap(), 0, "{cpu:#?}");
+        let (all, uncounted) = (cpu.time_ns.unwrap(), cpu.uncounted_ns.unwrap());
         eprintln!("by {source}: all but {uncounted} ns of {all} ns have a cause");
         assert!(uncounted < all / 100, "{uncounted} ns of {all} ns by {source}: {cpu:#?}");
     }
@@ -514,4 +520,45 @@ each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_time
     let cost = |tool: &str| ns("page-fault", tool) - ns("page-fault", "none");
     eprintln!("page-fault: instructions more by trace events {:.0}", cost("traced"));
     assert!(cost("traced") > cost("stat"), "{printed}");
+}
+
+/// Two tasks that wake each other on one CPU, as other tasks and as the command, and without a command.
+fn switches_cost(kernel: &str) {
+    const SCRIPT: &str = r#"
+ns() { echo "$1 $(taskset 2 perf bench sched pipe -l 20000 | grep usecs/op)"; }
+ns first; ns none
+dyntick stat -C 1 -e tasks -o /tmp/o & sleep 5; ns without; kill -INT $!; wait $!; ns none
+dyntick stat -C 1 -e tasks -o /tmp/o sh -c '>/tmp/go; while [ ! -e /tmp/end ]; do sleep 1; done' &
+while [ ! -e /tmp/go ]; do sleep 1; done; ns others; >/tmp/end; wait $!; ns none
+dyntick stat -C 1 -e tasks -o /tmp/o taskset 2 perf bench sched pipe -l 20000 > /tmp/pipe
+echo "own $(grep usecs/op /tmp/pipe)"; ns none
+"#;
+    let printed = guest(kernel, "isolcpus=domain,1", &["perf", "taskset", "grep", "sleep"], SCRIPT);
+    let lines: Vec<(&str, f64)> = printed.lines().filter_map(operation).collect();
+    let cost = |name: &str| -> f64 {
+        let at =
+            lines.iter().position(|line| line.0 == name).unwrap_or_else(|| panic!("no {name}: {printed}"));
+        // An operation is two switches. An instruction is a nanosecond.
+        (lines[at].1 - (lines[at - 1].1 + lines[at + 1].1) / 2.0) * 1000.0 / 2.0
+    };
+    let [without, others, own] = ["without", "others", "own"].map(cost);
+    eprintln!(
+        "{kernel}: a switch costs {without:.0}, with a command {others:.0}, one of the command's {own:.0}"
+    );
+    assert!(without > 0.0 && others < 2.0 * without && own < 3.0 * without, "{printed}");
+}
+
+/// The duration of an operation in µs, of a line `NAME NUMBER usecs/op`.
+fn operation(line: &str) -> Option<(&str, f64)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [name, number, "usecs/op"] = words[..] else { return None };
+    Some((name, number.parse().ok()?))
+}
+
+#[test]
+fn switches_cost_less_than_twice_with_a_command() {
+    switches_cost("debian:6.12");
+    if is_full() {
+        switches_cost("debian:6.1");
+    }
 }

@@ -2,7 +2,7 @@
 //! `dyntick stat` on where the time of a command's threads went: in guests, against the kernel's own counts and against
 //! the ledger of `dyntick explain` for the same command.
 
-use crate::harness::documents;
+use crate::harness::{documents, trials_program};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ stat stopped -- sh -c "$stopped"
 stat tracefs --source tracefs -- true
 stat ticks -e ticks -- true
 stat repeated -r 3 -- sleep 0.1
+stat exec -- TRIALS exec sleep 0.2
 taskset 2 /tmp/rival & rival=$!; sleep 0.1
 stat rival -- sh -c "timeout 1 $busy"
 stat process -p $rival --timeout 500
@@ -82,8 +83,10 @@ fn near(ours: f64, theirs: f64, share: f64, of: &str) {
 }
 
 fn time_is_accounted_for(kernel: &str, explained: &str) -> BTreeMap<String, Value> {
+    let trials = trials_program();
     let script = [BEFORE, SCRIPT, explained, "kill $rival 2>/dev/null; echo; echo @"].concat();
-    let documents = documents::printed_with(&["chrt"], kernel, "isolcpus=domain,1", &script);
+    let script = script.replace("TRIALS", &trials);
+    let documents = documents::printed_with(&["chrt", &trials], kernel, "isolcpus=domain,1", &script);
     let untimed = ["tracefs", "ticks"];
     for (name, document) in documents.iter().filter(|(_, document)| document["format"] == "dyntick-stat") {
         if !untimed.contains(&name.as_str()) {
@@ -118,6 +121,11 @@ fn time_is_accounted_for(kernel: &str, explained: &str) -> BTreeMap<String, Valu
     let repeated = &documents["repeated"];
     assert_eq!(repeated["command_time"]["threads"], 3, "{repeated:#}");
     near(ms(repeated, "slept", None), 300.0, 0.05, "three sleeps");
+
+    // A thread executes it, which takes the number of the first one, and so counts twice.
+    let exec = &documents["exec"];
+    assert_eq!(exec["command_time"]["threads"], 3, "{exec:#}");
+    near(ms(exec, "slept", None), 200.0, 0.05, "the sleep of a program that a thread executed");
 
     one_thing(&documents["process"], "ran");
     one_thing(&documents["sleeper"], "slept");

@@ -4,7 +4,7 @@
 use super::super::locked::AnyLocked;
 use super::{CallCount, CallsError, Function, FunctionCalls, Pair, symbols};
 use crate::live::LiveError;
-use crate::live::counters::{map_array, recursion_misses, refused, rows_of_cpus};
+use crate::live::counters::{map_array, programs, recursion_misses, refused, rows_of_cpus};
 use aya::programs::{FEntry, FExit, KProbe, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 use dyntick_bpf::ROW_OF_CPU;
@@ -108,7 +108,7 @@ impl Probed {
             name: self.name.clone(),
             pair: self.pair,
             cpus: self.cpus.iter().enumerate().map(|(row, cpu)| (*cpu, of(row))).collect(),
-            missed: recursion_misses(&self.ebpf),
+            missed: recursion_misses(programs(&self.ebpf).map(|(_, program)| program)),
         }
     }
 

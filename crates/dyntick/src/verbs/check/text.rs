@@ -8,28 +8,25 @@ use dyntick_model::{CpuList, Fix};
 use dyntick_report::{self as report, Block, Document, Level};
 
 /// The level of detail of each finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// The problem.
     Line,
     /// The fixes too.
     Fix,
-    /// The effect and the evidence too.
-    Full,
-    /// All evidence, and the source, too.
+    /// All fixes, the effect, all evidence and the source too.
     Everything,
 }
 
 /// The document.
 pub fn document(report: &Report, detail: Detail) -> Document {
-    let mut blocks = Vec::new();
+    let mut blocks = vec![Block::Paragraph(counts(report, detail))];
     if !report.findings.is_empty() {
         let findings = report.findings.iter().map(|one| finding(one, detail)).collect();
         blocks.push(Block::Findings(findings));
     }
-    blocks.push(Block::Paragraph(counts(report, detail)));
     if let Some(reboot) = &report.reboot {
-        let what = "For all warnings and errors that need a reboot, boot with";
+        let what = "To fix all warnings and errors that need a reboot, boot with";
         blocks.push(Block::Command(what.to_owned(), clean_line(&reboot.line)));
     }
     if !report.unread.is_empty() {
@@ -69,7 +66,6 @@ fn finding(finding: &Finding, detail: Detail) -> report::Finding {
     let (evidence, fixes) = match detail {
         Detail::Line => (0, 0),
         Detail::Fix => (0, 1),
-        Detail::Full => (1, 2),
         Detail::Everything => (usize::MAX, usize::MAX),
     };
     let evidence = finding.evidence.iter().take(evidence).map(|evidence| {
@@ -82,7 +78,7 @@ fn finding(finding: &Finding, detail: Detail) -> report::Finding {
     report::Finding {
         level: Some(level(finding.severity)),
         title: clean_line(&format!("{message} [{}]", finding.rule)),
-        explanation: if detail >= Detail::Full { clean_line(&finding.effect) } else { String::new() },
+        explanation: if detail == Detail::Everything { clean_line(&finding.effect) } else { String::new() },
         chain: evidence.collect(),
         fixes: whole(finding.offered()).into_iter().take(fixes).collect(),
         source: source.to_owned(),
@@ -124,10 +120,8 @@ fn counts(report: &Report, detail: Detail) -> String {
         count => format!("{count} {}s", severity.word()),
     };
     let more = match detail {
-        Detail::Line => " Use -v to show fixes.",
-        Detail::Fix => " Use -v to show effects and evidence.",
-        Detail::Full => " Use -v to show all evidence and sources.",
         Detail::Everything => "",
+        _ => " --full shows effects, evidence, all fixes and sources.",
     };
     let counts = [Severity::Error, Severity::Warning, Severity::Note].map(count);
     format!("{}.{more}", counts.join(", "))

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick explain`: what interrupted the CPUs of a record, the causes, and the fixes.
 
+mod figures;
 mod report;
 
-use super::recording::{What, as_own, options, take};
+use super::recording::{What, options, take};
+use crate::gate::Limits;
 use crate::output::{self, Target};
 use anyhow::{Result, bail};
 use clap::Args;
+use dyntick_check::shell;
+use dyntick_contract::explain::Explanation;
 use dyntick_record::{Of, Record};
+use dyntick_system::exit_code;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -35,9 +40,11 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     target: Target,
-    /// Print every cause in full, not only the first few
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    limits: Limits,
+    /// Print every cause, with its explanation and all chains and fixes, not only the verdict and the first few
+    #[arg(long, short_alias = 'v', alias = "verbose")]
+    full: bool,
     /// Also write the findings with a timeline to FILE, as HTML
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -56,6 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_writable(path)?;
     }
     arguments.target.ensure_writable()?;
+    arguments.limits.ensure_writable()?;
     let (record, status) = match &arguments.file {
         Some(file) => {
             dyntick_system::leave_half_of_memory();
@@ -75,6 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         },
     };
     let findings = explained.findings();
+    let gate = arguments.limits.judge(Some(&figures::of(&findings)));
     if let Some(none) = findings.threads.as_ref().filter(|threads| threads.threads == 0) {
         bail!(
             "{} was not seen to run on CPU {} while it was recorded: names are those of /proc/PID/comm",
@@ -87,10 +96,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::file(path, dyntick_report::html(&document).as_bytes())?;
     }
     if arguments.json {
-        arguments.target.json_beside(arguments.what.runs_a_command(), &findings)?
+        let explanation = Explanation { findings: &findings, gate: gate.clone() };
+        arguments.target.json_beside(arguments.what.runs_a_command(), &explanation)?
     } else {
-        let document = report::document(&explained, &findings, arguments.verbose);
+        let document = report::document(&explained, &findings, arguments.full);
         arguments.target.page(&document)?;
     }
-    Ok(as_own(status))
+    let suite = format!("dyntick explain {}", shell::command(&findings.command));
+    arguments.limits.end(gate.as_ref(), None, suite.trim(), status.map(exit_code))
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The document of findings.
 
+mod in_short;
+
 use crate::classes::Classes;
 use crate::few::few;
 use crate::occurrences;
-use crate::typed;
-use crate::verbs::ledger;
+use crate::verbs::{ledger, verdict};
+use dyntick_check::shell;
+use dyntick_model::CpuList;
 use dyntick_record::{
     CauseFindings, ChainCount, CpuFindings, Evidence, Explained, Findings, Section, StackCount,
     ThreadFindings,
@@ -15,47 +18,41 @@ use dyntick_report::{
 };
 use std::collections::BTreeMap;
 
-/// The number of causes of a CPU that are explained in full, unless all are requested.
-const FOREMOST: usize = 3;
-
-/// The number of causes that are listed.
-const LISTED: usize = 10;
-
 /// The number of functions that are listed for one cause.
 const MOST_FUNCTIONS: usize = 32;
 
-/// The limit of explained causes even if all are requested: a machine has some tens.
+/// The limit of explained causes: a machine has some tens.
 const MOST_CAUSES: usize = 1000;
 
 /// The length of the end of the recording that a timeline shows enlarged, ns.
 const ZOOM_NS: u64 = 100_000_000;
 
-/// Makes the complete document; `all` explains every cause and adds a timeline.
-pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Document {
+/// Makes the document: the verdict, the evidence for it, and if it is to be `full`, every cause and a timeline.
+pub fn document(explained: &Explained<'_>, findings: &Findings, full: bool) -> Document {
     let mut blocks: Vec<Block> = doubts(findings).into_iter().map(Block::Paragraph).collect();
-    if let Some(ledger) = &findings.ledger {
-        blocks.extend(ledger::blocks(
-            ledger,
-            &whose(findings),
-            &ledger::Look { option: "--verbose", all, notes: Vec::new() },
-        ));
+    blocks.extend(verdict::blocks(&findings.verdict, &subject(findings)));
+    // Threads that slept nearly all the time are not what a reader asks about.
+    if let Some(ledger) = findings.ledger.as_ref().filter(|_| full || findings.verdict.of_threads) {
+        blocks.extend(ledger::blocks(ledger, whose(findings), &ledger::Look { full, notes: Vec::new() }));
     }
-    if all {
+    if full {
         blocks.push(Block::Timeline(timeline(explained, findings)));
+        blocks.extend(findings.cpus.iter().flat_map(|cpu| section(of_cpu(cpu), &cpu.section)));
+        blocks.extend(findings.threads.iter().flat_map(|of| section(of_threads(of), &of.section)));
+    } else {
+        blocks.extend(in_short::blocks(findings));
     }
-    for cpu in &findings.cpus {
-        blocks.extend(of_cpu(cpu, all));
+    if !findings.notes.is_empty() {
+        blocks.push(Block::Paragraph(format!("Notes: {}.", findings.notes.join("; "))));
     }
-    let asked = findings.threads.as_ref();
-    blocks.extend(asked.into_iter().flat_map(|threads| of_threads(threads, all)));
     let command = if findings.command.is_empty() {
         String::new()
     } else {
-        format!(" while `{}` ran", typed::command(&findings.command))
+        format!(" while `{}` ran", shell::command(&findings.command))
     };
-    let who = match asked {
+    let who = match &findings.threads {
         Some(threads) => threads.of.clone(),
-        None => format!("CPU {}", explained.about.cpus),
+        None => occurrences::cpus(&explained.about.cpus),
     };
     Document {
         title: format!("What interrupted {who}{command}"),
@@ -65,11 +62,30 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, all: bool) -> Do
     }
 }
 
+/// The subject of the verdict: the threads whose time is known, else the CPUs.
+fn subject(findings: &Findings) -> verdict::Subject<'_> {
+    let who = whose(findings);
+    if let Some(ledger) = findings.ledger.as_ref().filter(|_| findings.verdict.of_threads) {
+        return verdict::Subject::Threads(who, ledger);
+    }
+    let cpus: CpuList = findings.cpus.iter().map(|cpu| cpu.cpu).collect();
+    let all_ns = findings.seconds * 1e9 * findings.cpus.len() as f64;
+    let share = |of: fn(&Section) -> u64| {
+        findings.cpus.iter().map(|cpu| of(&cpu.section) as f64).sum::<f64>() / all_ns.max(1.0)
+    };
+    let verb = if findings.cpus.len() == 1 { "was" } else { "were" };
+    verdict::Subject::Cpus(
+        format!("{} {verb}", occurrences::cpus(&cpus)),
+        share(|section| section.interrupted_ns),
+        share(|section| section.other_tasks_ns),
+    )
+}
+
 /// The threads of the ledger, in words.
-fn whose(findings: &Findings) -> String {
-    match (&findings.threads, ledger::program(&findings.command)) {
-        (Some(threads), _) => threads.of.clone(),
-        (None, program) => program.unwrap_or("the process").to_owned(),
+fn whose(findings: &Findings) -> &str {
+    match &findings.threads {
+        Some(threads) => &threads.of,
+        None => ledger::program(&findings.command).unwrap_or("the process"),
     }
 }
 
@@ -82,32 +98,31 @@ fn doubts(findings: &Findings) -> Vec<String> {
     });
     let undecoded = (findings.undecoded > 0)
         .then(|| format!("{} records could not be decoded; their events are missing.", findings.undecoded));
-    let notes = findings.notes.iter().map(|note| format!("Note: {note}."));
-    lost.chain(undecoded).chain(notes).collect()
+    lost.chain(undecoded).collect()
 }
 
-fn of_cpu(cpu: &CpuFindings, all: bool) -> Vec<Block> {
-    let heading = format!(
+/// The heading of a CPU.
+fn of_cpu(cpu: &CpuFindings) -> String {
+    format!(
         "CPU {}: {} ({} /s), {}",
         cpu.cpu,
         numbers::counted(cpu.ticks, "tick"),
         numbers::rate(cpu.ticks_per_second),
         counts(&cpu.section),
-    );
-    section(heading, &cpu.section, all)
+    )
 }
 
-fn of_threads(threads: &ThreadFindings, all: bool) -> Vec<Block> {
-    let heading = format!(
-        "{}: {} on CPU {}, ran {}: {}, {}",
+/// The heading of threads.
+fn of_threads(threads: &ThreadFindings) -> String {
+    format!(
+        "{}: {} on {}, ran {}: {}, {}",
         threads.of,
         numbers::counted(threads.threads, "thread"),
-        threads.cpus,
+        occurrences::cpus(&threads.cpus),
         numbers::duration(threads.ran_ns as f64),
         numbers::counted(threads.ticks, "tick"),
         counts(&threads.section),
-    );
-    section(heading, &threads.section, all)
+    )
 }
 
 /// The interruptions in words, and the other occurrences that took the CPU.
@@ -125,14 +140,14 @@ fn counts(section: &Section) -> String {
     )
 }
 
-fn section(heading: String, section: &Section, all: bool) -> Vec<Block> {
+fn section(heading: String, section: &Section) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(heading)];
     if !section.causes.is_empty() {
-        blocks.push(Block::Table(causes(&section.causes, all)));
+        blocks.push(Block::Table(causes(&section.causes)));
     }
-    blocks.extend(unattributed(section, all));
-    blocks.extend(all.then(|| flame(&section.causes)).flatten());
-    let shown = section.causes.len().min(if all { MOST_CAUSES } else { FOREMOST });
+    blocks.extend(unattributed(section));
+    blocks.extend(flame(&section.causes));
+    let shown = section.causes.len().min(MOST_CAUSES);
     let described: Vec<Finding> = section.causes.iter().take(shown).map(finding).collect();
     if !described.is_empty() {
         blocks.push(Block::Findings(described));
@@ -140,20 +155,17 @@ fn section(heading: String, section: &Section, all: bool) -> Vec<Block> {
     blocks.extend(stacks(&section.causes[..shown]));
     if section.causes.len() > shown {
         let rest = section.causes.len() - shown;
-        let elsewhere = if all { "--json to list" } else { "--verbose to explain" };
-        blocks.push(Block::Paragraph(format!("Use {elsewhere} the other {rest}.")));
+        blocks.push(Block::Paragraph(format!("Use --json to list the other {rest}.")));
     }
     blocks
 }
 
-fn causes(causes: &[CauseFindings], all: bool) -> Table {
+fn causes(causes: &[CauseFindings]) -> Table {
     let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
-    let shown = if all { MOST_CAUSES } else { LISTED };
-    let hidden = causes.len().saturating_sub(shown);
+    let hidden = causes.len().saturating_sub(MOST_CAUSES);
     let row = |cause: &CauseFindings| {
         row![
             Cell::known(cause.count.map(Cell::Count)),
-            Cell::Share(cause.count_share),
             Cell::Count(cause.ticks),
             duration(cause.total_ns),
             Cell::Share(cause.time_share),
@@ -167,7 +179,6 @@ fn causes(causes: &[CauseFindings], all: bool) -> Table {
         caption: String::new(),
         columns: vec![
             Column::figure("count", ""),
-            Column::figure("of all", "").spare(1),
             Column::figure("ticks", ""),
             Column::figure("time", ""),
             Column::figure("of all", ""),
@@ -176,18 +187,15 @@ fn causes(causes: &[CauseFindings], all: bool) -> Table {
             Column::figure("longest", ""),
             Column::text("cause"),
         ],
-        rows: causes.iter().take(shown).map(row).collect(),
+        rows: causes.iter().take(MOST_CAUSES).map(row).collect(),
         notes: (hidden > 0)
-            .then(|| {
-                let elsewhere = if all { "--json" } else { "--verbose" };
-                format!("and {hidden} more causes; use {elsewhere} to list them")
-            })
+            .then(|| format!("and {hidden} more causes; --json lists them"))
             .into_iter()
             .collect(),
     }
 }
 
-fn unattributed(section: &Section, all: bool) -> Vec<Block> {
+fn unattributed(section: &Section) -> Vec<Block> {
     let unnamed = &section.unattributed;
     let sentence = format!(
         "Unattributed: {} of {} interruptions ({}), {} of {} ({}).",
@@ -216,8 +224,7 @@ fn unattributed(section: &Section, all: bool) -> Vec<Block> {
         );
         (what, one.events.join("; "))
     };
-    let shown = if all { unnamed.evidence.len() } else { 1 };
-    let pairs: Vec<(String, String)> = unnamed.evidence.iter().take(shown).map(evidence).collect();
+    let pairs: Vec<(String, String)> = unnamed.evidence.iter().map(evidence).collect();
     if !pairs.is_empty() {
         blocks.push(Block::Pairs(pairs));
     }
@@ -282,7 +289,7 @@ fn chain(cause: &CauseFindings) -> Vec<String> {
     }
     steps.extend(others.iter().map(also));
     if cause.more_chains > 0 {
-        steps.push(format!("(and {} other chains)", cause.more_chains));
+        steps.push(format!("(and {})", numbers::counted(cause.more_chains as u64, "other chain")));
     }
     steps
 }

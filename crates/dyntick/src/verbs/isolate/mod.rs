@@ -4,9 +4,11 @@
 mod changes;
 mod report;
 
+use crate::gate::Limits;
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_check::shell;
 use dyntick_contract::isolate::{Planned, Report};
 use dyntick_isolate::apply::ApplyError;
 use dyntick_isolate::{
@@ -61,9 +63,14 @@ pub struct Arguments {
     /// Limit the exit latency of these CPUs' idle states to US µs; 0 leaves idle states alone
     #[arg(long, value_name = "US", default_value_t = 2)]
     idle_latency: u32,
-    /// Exit with status 1 if the CPUs were interrupted more than N times
+    /// Exit with status 1 if the CPUs were interrupted more than N times; see also --at-most
     #[arg(long, value_name = "N")]
     max_interruptions: Option<u64>,
+    #[command(flatten)]
+    limits: Limits,
+    /// Print every cause with its chain, and all of the command's time
+    #[arg(long)]
+    full: bool,
     /// Print JSON: the plan with --dry-run, else the report, on standard error or to the file of -o
     #[arg(long)]
     json: bool,
@@ -77,6 +84,7 @@ pub struct Arguments {
 /// Isolates, runs, reports, and restores everything. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
+    arguments.limits.ensure_writable()?;
     if arguments.restore {
         return put_back(arguments);
     }
@@ -209,15 +217,15 @@ fn finish(
         Ok(status) => status,
         Err(error) => return Ok(not_started(&arguments.command[0], &error)),
     };
-    let report = report(status);
-    report::write(&report, arguments.json, &arguments.target)?;
-    Ok(code(status, arguments.max_interruptions.is_some_and(|most| report.interruptions() > most)))
-}
-
-/// The shell's status of the command; 1 if the command succeeded and its CPUs were not quiet.
-fn code(status: ExitStatus, disturbed: bool) -> ExitCode {
-    let code = exit_code(status);
-    ExitCode::from(if code == 0 { u8::from(disturbed) } else { code })
+    let mut report = report(status);
+    report.exceeded = arguments.max_interruptions.map(|most| report.interruptions() > most);
+    report.gate = arguments.limits.judge(report.figures().as_deref());
+    report::write(&report, arguments.json, arguments.full, &arguments.target)?;
+    let suite = format!("dyntick isolate {}", shell::command(&report.command));
+    let why = report.proof.no_trace.as_deref();
+    let own = arguments.limits.end(report.gate.as_ref(), why, &suite, Some(exit_code(status)))?;
+    let is_disturbed = own == ExitCode::SUCCESS && report.exceeded == Some(true);
+    Ok(if is_disturbed { ExitCode::from(1) } else { own })
 }
 
 /// The status of a command that cannot be started, as of env(1), chrt(1) and others.

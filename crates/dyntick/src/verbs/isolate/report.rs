@@ -3,39 +3,40 @@
 
 use crate::occurrences;
 use crate::output::{self, Sheet, Target};
-use crate::typed;
-use crate::verbs::ledger;
+use crate::verbs::{ledger, verdict};
 use anyhow::Result;
+use dyntick_check::shell;
 use dyntick_contract::isolate::Report;
 use dyntick_explain::Summary;
 use dyntick_isolate::{Isolation, Plan, Restored, Subject};
 use dyntick_model::text::clean_line;
 use dyntick_record::Ledger;
 use dyntick_record::proof::{Cause, Trace};
+use dyntick_record::verdict::Verdict;
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
 use std::collections::BTreeMap;
 
 /// Writes a report into the named file, else to standard error, since the command owned standard output.
-pub fn write(report: &Report, json: bool, target: &Target) -> Result<()> {
+pub fn write(report: &Report, json: bool, full: bool, target: &Target) -> Result<()> {
     match (json, target.is_named()) {
         (true, _) => target.json_beside(true, report),
-        (false, true) => target.page(&document(report)),
+        (false, true) => target.page(&document(report, full)),
         (false, false) => {
             // The exit status is the command's, even if the report could not be written.
-            let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&document(report))));
+            let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&document(report, full))));
             Ok(())
         }
     }
 }
 
-fn document(report: &Report) -> Document {
+fn document(report: &Report, full: bool) -> Document {
     let how = match (&report.partition, &report.no_partition) {
         (Some(kind), _) => format!("an {kind} cpuset partition"),
         (None, Some(reason)) => format!("no cpuset partition: {reason}"),
         (None, None) => "pinned only".to_owned(),
     };
     let seconds = report.proof.seconds;
-    let command = typed::command(&report.command);
+    let command = shell::command(&report.command);
     let mut blocks = Vec::new();
     if report.partition_held == Some(false) {
         let ended = "another process ended the partition while the command ran";
@@ -43,9 +44,11 @@ fn document(report: &Report) -> Document {
     }
     let result = match &report.proof.trace {
         Some(trace) => {
-            let result = traced(trace, seconds, &mut blocks);
-            blocks.extend(trace.ledger.iter().flat_map(|ledger| of_time(ledger, &report.command)));
-            result
+            if let Some(ledger) = &trace.ledger {
+                let who = ledger::program(&report.command).unwrap_or("the command");
+                blocks.extend(of_time(ledger, &trace.verdict, who, full));
+            }
+            traced(trace, seconds, full, &mut blocks)
         }
         None => counted(report, &mut blocks),
     };
@@ -62,13 +65,17 @@ fn document(report: &Report) -> Document {
 /// The share of lost time from which on its parts are shown.
 const WORTH_A_TABLE: f64 = 0.001;
 
+/// The number of causes that are shown.
+const FOREMOST: usize = 5;
+
 /// The time of the command's threads.
-fn of_time(ledger: &Ledger, command: &[String]) -> Vec<Block> {
-    let who = ledger::program(command).unwrap_or("the command");
-    if ledger.lost_share < WORTH_A_TABLE {
-        return vec![Block::Paragraph(ledger::verdict(ledger, who))];
+fn of_time(ledger: &Ledger, verdict: &Verdict, who: &str, full: bool) -> Vec<Block> {
+    let lost = verdict::lost(verdict, &verdict::Subject::Threads(who, ledger));
+    let mut blocks = vec![Block::Paragraph(lost)];
+    if full || ledger.lost_share >= WORTH_A_TABLE {
+        blocks.extend(ledger::blocks(ledger, who, &ledger::Look { full, notes: Vec::new() }));
     }
-    ledger::blocks(ledger, who, &ledger::Look { option: "--json", all: false, notes: Vec::new() })
+    blocks
 }
 
 /// Adds the counts that need no trace, and returns the number of interrupts in words.
@@ -99,14 +106,14 @@ fn counted(report: &Report, blocks: &mut Vec<Block>) -> String {
 }
 
 /// Adds the causes, and returns the number of interruptions in words.
-fn traced(trace: &Trace, seconds: f64, blocks: &mut Vec<Block>) -> String {
+fn traced(trace: &Trace, seconds: f64, full: bool, blocks: &mut Vec<Block>) -> String {
     let count = trace.interruptions();
     if trace.lost > 0 {
         let lost = numbers::counted(trace.lost, "trace event");
         blocks.push(Block::Paragraph(format!("{lost} lost: there may have been more interruptions")));
     }
     if !trace.causes.is_empty() {
-        blocks.push(Block::Table(causes(trace, seconds)));
+        blocks.push(Block::Table(causes(trace, seconds, full)));
     }
     if !trace.boot.is_empty() {
         let what = "To remove more, reboot with this on the kernel command line";
@@ -141,8 +148,10 @@ fn beside(trace: &Trace) -> String {
     )
 }
 
-/// A row for each cause, followed by one for each step of its chain.
-fn causes(trace: &Trace, seconds: f64) -> Table {
+/// The causes that took longest; in full each of them, followed by a row for each step of its chain.
+fn causes(trace: &Trace, seconds: f64, full: bool) -> Table {
+    let shown = if full { usize::MAX } else { FOREMOST };
+    let hidden = trace.causes.len().saturating_sub(shown);
     let rows = |cause: &Cause| {
         let first = row![
             Cell::Count(cause.count),
@@ -152,7 +161,8 @@ fn causes(trace: &Trace, seconds: f64) -> Table {
             cause.title,
         ];
         let step = |step: &String| row!["", "", "", format!("  {step}")];
-        [first].into_iter().chain(cause.chain.iter().map(step)).collect::<Vec<_>>()
+        let chain = if full { &cause.chain[..] } else { &[] };
+        [first].into_iter().chain(chain.iter().map(step)).collect::<Vec<_>>()
     };
     Table {
         columns: vec![
@@ -161,7 +171,11 @@ fn causes(trace: &Trace, seconds: f64) -> Table {
             Column::figure("longest", ""),
             Column::text("cause"),
         ],
-        rows: trace.causes.iter().flat_map(rows).collect(),
+        rows: trace.causes.iter().take(shown).flat_map(rows).collect(),
+        notes: (hidden > 0)
+            .then(|| format!("and {hidden} more; --full lists them, with chains"))
+            .into_iter()
+            .collect(),
         ..Table::default()
     }
 }

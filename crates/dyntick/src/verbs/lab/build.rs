@@ -8,6 +8,7 @@ use dyntick_contract::lab::Builds;
 use dyntick_kernels::build::{Built, build};
 use dyntick_kernels::cache::Cache;
 use dyntick_model::Recipe;
+use dyntick_model::text::known_words;
 use dyntick_study::{Size, Study, shipped};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -55,14 +56,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 fn in_words(built: &Built) -> String {
-    format!(
-        "Linux {} as built:{}, {} objects in {} s; {}",
-        built.release,
-        built.key,
-        built.objects,
-        built.seconds,
-        built.image().display()
-    )
+    let took = format!("{} objects in {} s", built.objects, built.seconds);
+    let how = if built.is_new { took } else { format!("there already, nothing was built (it took {took})") };
+    format!("Linux {} as built:{}, {how}; {}", built.release, built.key, built.image().display())
 }
 
 fn recipes(arguments: &Arguments) -> Result<Vec<(String, Recipe)>> {
@@ -93,12 +89,36 @@ fn typed(source: &str) -> String {
 
 /// The kernel of this name of a study.
 pub fn recipe_of(study: &Study, path: &Path, name: &str) -> Result<Recipe> {
-    let names = || study.kernels.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let names = || {
+        let names: Vec<&str> = study.kernels.keys().map(String::as_str).collect();
+        known_words(name, &names, "its file")
+    };
     match study.kernels.get(name) {
         Some(recipe) => Ok(recipe.clone()),
         None if study.kernels.is_empty() => {
             bail!("{} has no [kernels.{name}], nor any other", path.display())
         }
         None => bail!("{} has no [kernels.{name}]; it has {}", path.display(), names()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_was_there_is_not_called_built() {
+        let mut built: Built = serde_json::from_value(serde_json::json!({
+            "key": "k", "source": "", "compiler": "", "config": [], "patches": [], "release": "6.12.1",
+            "objects": 1093, "seconds": 144,
+        }))
+        .unwrap();
+        let there = in_words(&built);
+        assert!(
+            there.contains("there already, nothing was built (it took 1093 objects in 144 s)"),
+            "{there}"
+        );
+        built.is_new = true;
+        assert!(in_words(&built).contains("as built:k, 1093 objects in 144 s; "), "{}", in_words(&built));
     }
 }

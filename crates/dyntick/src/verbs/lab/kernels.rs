@@ -55,8 +55,8 @@ fn document(entries: &[Entry]) -> Document {
         rows: by_shortest_name(&others).iter().map(|entry| row_of(entry, entry.state.to_string())).collect(),
         notes: vec![
             "The name before = is what to write in a study. Any bzImage or vmlinux can be given by its path, and any of \
-             Debian's by debian:RELEASE; debian:sid is the newest of Debian's suite unstable. '?' is known once it is \
-             downloaded."
+             Debian's by debian:RELEASE; debian:sid is the newest of Debian's suite unstable. '?': unknown until the \
+             package is downloaded."
                 .into(),
         ],
         ..Table::default()

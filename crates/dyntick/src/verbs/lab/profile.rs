@@ -5,7 +5,7 @@ mod tables;
 
 use super::which_runs;
 use crate::output::Target;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_contract::Printed;
 use dyntick_contract::lab::{Compared, Profile, Profiles, Spans, compared};
@@ -13,6 +13,7 @@ use dyntick_kernels::cache::Cache;
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::{profiles, store};
 use dyntick_model::CpuList;
+use dyntick_model::text::known_words;
 use dyntick_profile::Kind;
 use dyntick_report::Document;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// Folder of a run with `profile = true`, or a study with one or two such runs; two are compared
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<PathBuf>,
+    /// Read the runs of a study from DIR [default: out/STUDY]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Show only spans on these CPUs; give it twice for two runs [default: each run's measured CPUs]
     #[arg(short = 'C', long, visible_alias = "cpus", value_name = "LIST")]
     cpu: Vec<CpuList>,
@@ -58,7 +62,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         let cpus = arguments.cpu.get(number).or(arguments.cpu.first());
         load(folder, cpus, arguments.kind.as_deref().unwrap_or_default())
     };
-    let runs = runs(&arguments.runs)?;
+    let runs = runs(&arguments.runs, arguments.out.as_deref())?;
     let spans: Vec<Spans> = runs.iter().enumerate().map(spans).collect::<Result<_>>()?;
     let blocks = match &spans[..] {
         [one] if arguments.json => return print(&arguments.target, &Profile::of(one)),
@@ -82,10 +86,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// One run, or two.
-fn runs(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
+fn runs(named: &[PathBuf], out: Option<&Path>) -> Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for named in named {
-        runs.extend(which_runs::folders(named, |run| run.plan.case.profile)?);
+        runs.extend(which_runs::folders(named, out, |run| run.plan.case.profile)?);
     }
     if runs.len() > 2 {
         let all: Vec<String> = runs.iter().map(|run| format!("\n  {}", run.display())).collect();
@@ -111,8 +115,7 @@ fn print(target: &Target, value: &impl Printed) -> Result<ExitCode> {
 
 fn load(folder: &Path, cpus: Option<&CpuList>, wanted: &str) -> Result<Spans> {
     let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
-    let (profile, made_here) = store::profile_judged(folder, sealer.as_ref())
-        .with_context(|| format!("{} is not a complete run", folder.display()))?;
+    let (profile, made_here) = store::profile_judged(folder, sealer.as_ref())?;
     let profile = profile.ok_or_else(|| profiles::ProfileError::NotRecorded(folder.to_owned()))?;
     if let Some(strange) = cpus.map(|cpus| cpus.difference(&CpuList::first(profile.cpus))) {
         ensure_there(&strange, profile.cpus, folder)?;
@@ -158,7 +161,10 @@ fn ensure_known(wanted: &str, phases: impl Iterator<Item = BTreeMap<String, Kind
         return Ok(());
     }
     let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-    bail!("--kind {wanted}: no kind of span has it in its name; there are {}", kinds.join(", "))
+    bail!(
+        "--kind {wanted}: no kind of span has it in its name; there are {}",
+        known_words(wanted, &kinds, "without --kind the table")
+    )
 }
 
 #[cfg(test)]

@@ -11,17 +11,21 @@ use dyntick_lab::expected::estimated;
 use dyntick_lab::image::{find_tool, packages};
 use dyntick_lab::lab::needed_tools;
 use dyntick_model::Recipe;
+use dyntick_model::text::clean_line;
 use dyntick_report::numbers;
 use dyntick_study::{Case, Size, Study, shipped};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The arguments of `dyntick lab studies`.
 #[derive(Args)]
 pub struct Arguments {
     /// Print the study of this name as it is written [default: list all]
-    name: Option<String>,
+    name: Option<PathBuf>,
+    /// List the ids and titles of its cases, for --case; the study may also be a file
+    #[arg(long, requires = "name")]
+    cases: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "name")]
     json: bool,
@@ -30,7 +34,15 @@ pub struct Arguments {
 /// Lists the studies, or prints one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(name) = &arguments.name {
-        output::text(shipped::text(name)?)?;
+        if arguments.cases {
+            let study = shipped::find(name, Size::Scaled)?;
+            return study
+                .cases
+                .iter()
+                .try_for_each(|case| output::line(case_line(case)))
+                .map(|()| ExitCode::SUCCESS);
+        }
+        output::text(shipped::text(&name.to_string_lossy())?)?;
         return Ok(ExitCode::SUCCESS);
     }
     // Listing studies needs no cache.
@@ -48,6 +60,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
          To run a study: dyntick lab run NAME; to see its file: dyntick lab studies NAME",
     )?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A case as a line: its id, and its title if that says more.
+fn case_line(case: &Case) -> String {
+    let title = clean_line(&case.title);
+    if title == case.name { case.id.clone() } else { format!("{}  {title}", case.id) }
 }
 
 fn listed(study: &Study, built: &[Built]) -> Listed {
@@ -144,6 +162,17 @@ mod tests {
         let wide = all.iter().flat_map(|text| text.lines()).find(|line| line.chars().count() > 80);
         assert_eq!(wide, None);
         assert!(all.iter().any(|text| text.contains("    1 case, kernels of Debian")), "{all:?}");
+    }
+
+    #[test]
+    fn each_case_is_a_line() {
+        let study = shipped::find(Path::new("menu-stopped-tick"), Size::Scaled).unwrap();
+        let lines: Vec<String> = study.cases.iter().map(case_line).collect();
+        assert!(
+            lines.len() > 100
+                && lines.iter().zip(&study.cases).all(|(line, case)| line.starts_with(&case.id))
+        );
+        assert_eq!(case_line(&Case::new("a", "host")), "a");
     }
 
     #[test]

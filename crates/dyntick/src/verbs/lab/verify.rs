@@ -4,7 +4,7 @@
 use super::{in_words, own_binary, which_runs};
 use crate::output;
 use crate::progress::Display;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
@@ -22,6 +22,9 @@ pub struct Arguments {
     /// Folder of a run, as out/STUDY/runs/CASE…, or a study, of which all runs in virtual time are verified
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
+    /// Read the runs of a study from DIR [default: out/STUDY]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 /// Verifies each run; the status is 1 where one differs.
@@ -32,7 +35,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut same = true;
     let is_virtual = |run: &Run| run.plan.case.clock == Clock::Virtual;
     for named in &arguments.runs {
-        for folder in which_runs::folders(named, is_virtual)? {
+        for folder in which_runs::folders(named, arguments.out.as_deref(), is_virtual)? {
             same &= verify(&lab, &folder)?;
         }
     }
@@ -40,7 +43,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 fn verify(lab: &Lab, folder: &Path) -> Result<bool> {
-    let first = store::load(folder).with_context(|| format!("{} is not a complete run", folder.display()))?;
+    let first = store::load(folder)?;
     let case = &first.plan.case;
     if case.clock != Clock::Virtual {
         bail!(

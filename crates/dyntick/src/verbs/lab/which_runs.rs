@@ -8,22 +8,24 @@ use dyntick_lab::store::Run;
 use dyntick_study::{Size, shipped};
 use std::path::{Path, PathBuf};
 
-/// The folders of the runs that `named` means: a run, or for a study the newest run of each case that `wants` accepts.
-pub fn folders(named: &Path, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
+/// The folders of the runs that `named` means: a run, or for a study the newest run of each case that `wants` accepts,
+/// in the folder that `lab run --out` had if it is not the usual one.
+pub fn folders(named: &Path, out: Option<&Path>, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
     let is_study_file = named.extension().is_some_and(|extension| extension == "toml");
     if named.is_dir() || (shipped::is_path(named) && !is_study_file) {
         return Ok(vec![named.to_owned()]);
     }
     let study = shipped::find(named, Size::Scaled)
         .with_context(|| format!("{} is neither the folder of a run nor a study", named.display()))?;
-    let place = Place::of(None, &study.name).runs();
+    let place = Place::of(out, &study.name).runs();
     let runs = kept(&study, &place).into_iter().filter_map(|result| result.run.ok());
     let folders: Vec<PathBuf> = runs.filter(wants).map(|run| run.folder).collect();
     if folders.is_empty() {
         bail!(
-            "{} has no such run of the study as it is now; to run it: dyntick lab run {}",
+            "{} has no such run of the study as it is now; to run it: dyntick lab run {}{}",
             place.display(),
-            named.display()
+            named.display(),
+            out.map_or(String::new(), |out| format!(" --out {}", out.display()))
         );
     }
     Ok(folders)
@@ -34,7 +36,7 @@ mod tests {
     use super::*;
 
     fn named(text: &str) -> Result<Vec<PathBuf>> {
-        folders(Path::new(text), |_| true)
+        folders(Path::new(text), None, |_| true)
     }
 
     #[test]
@@ -49,6 +51,9 @@ mod tests {
         );
         let error = named("adaptive-ticks").unwrap_err().to_string();
         assert!(error.starts_with("out/adaptive-ticks/runs has no such run"), "{error}");
+        let elsewhere =
+            folders(Path::new("adaptive-ticks"), Some(folder.path()), |_| true).unwrap_err().to_string();
+        assert!(elsewhere.ends_with(&format!("dyntick lab run adaptive-ticks --out {path}")), "{elsewhere}");
         let error = format!("{:#}", named("adaptive-tick").unwrap_err());
         assert!(
             error.starts_with("adaptive-tick is neither the folder of a run nor a study: no study"),

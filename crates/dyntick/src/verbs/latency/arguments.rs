@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The arguments of `latency`: cyclictest's options (rt-tests 2.4) by their letters and names, and a few of dyntick.
 
+use crate::gate::Limits;
 use clap::Args;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
 use std::path::PathBuf;
@@ -40,6 +41,11 @@ pub struct Arguments {
     /// With --why or -b: write the explanations to FILE, as HTML
     #[arg(long, value_name = "FILE", help_heading = OURS)]
     pub html: Option<PathBuf>,
+    /// With --why or -b: explain the worst wake-up of each cause and list the others, not only the worst of all
+    #[arg(long, help_heading = OURS)]
+    pub full: bool,
+    #[command(flatten, next_help_heading = OURS)]
+    pub limits: Limits,
     /// Stop at the first latency above USEC and explain it: µs, or ns with --nsecs
     #[arg(short, long, value_name = "USEC", value_parser = limit(), help_heading = OURS)]
     pub breaktrace: Option<u64>,

@@ -11,10 +11,14 @@ pub use arguments::Arguments;
 
 use crate::output;
 use anyhow::{Context, Result};
-use dyntick_latency::{PowerLimit, Running, Shared, allowed, hold, online, resolution, stamp};
+use dyntick_contract::gate::{Counted, Figures};
+use dyntick_latency::{
+    Counts, Plan, PowerLimit, Running, Shared, ThreadPlan, allowed, hold, online, resolution, stamp,
+};
 use dyntick_record::late::LateReport;
 use dyntick_system::is_standard_output;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// Measures until the requested end, or a signal.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -26,6 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for file in arguments.json.iter().chain(&arguments.histfile).chain(&arguments.html) {
         output::ensure_writable(file)?;
     }
+    arguments.limits.ensure_writable()?;
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
         print_resolution(arguments, planned.plan.clock);
@@ -50,16 +55,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         warn(&format!("late wake-ups are not explained: {trouble}"));
     }
     let begun = stamp();
+    let start = Instant::now();
     let running = Running::start(plan)?;
     let mut screen = screen::Screen::new(arguments, running.plan());
     screen.follow(&running, why.as_mut())?;
     let plan = running.plan().clone();
     let shared = running.finish()?;
     let times = (begun, stamp());
+    let gate = arguments.limits.judge(Some(&figures(&plan, &shared, start.elapsed())));
     let late = why.map(|why| why.finish(&plan, &shared));
     if let Some(path) = &arguments.json {
         let late = late.as_ref().map(|late| ("late".to_owned(), serde_json::json!(late.worst)));
-        print::json(path, arguments, &plan, &shared, times, late.into_iter().collect())?;
+        let gate = gate.as_ref().map(|gate| ("gate".to_owned(), serde_json::json!(gate)));
+        print::json(path, arguments, &plan, &shared, times, late.into_iter().chain(gate).collect())?;
     }
     if !prints_json(arguments) {
         screen.end(&plan, &shared)?;
@@ -69,18 +77,36 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(late) => explain(arguments, &late, shared.lates.count()),
         None => Ok(()),
     }?;
-    Ok(ExitCode::SUCCESS)
+    arguments.limits.end(gate.as_ref(), None, "dyntick latency", None)
+}
+
+/// The latencies of each thread as the figures of its CPU, for a gate: the limit `latency 50us` is for the longest.
+fn figures(plan: &Plan, shared: &Shared, elapsed: Duration) -> Vec<Figures> {
+    let of_thread = |(thread, counts): (&ThreadPlan, &Counts)| Figures {
+        cpu: Some(thread.cpu.unwrap_or_default()),
+        seconds: elapsed.as_secs_f64(),
+        causes: vec![Counted {
+            name: "latency".to_owned(),
+            count: counts.cycles(),
+            longest_ns: Some(counts.max()),
+            ..Counted::default()
+        }],
+        ..Figures::default()
+    };
+    plan.threads.iter().zip(&shared.threads).map(of_thread).collect()
 }
 
 /// Prints late wake-ups with their causes: as lines that readers of cyclictest's output take for comments, and as a
 /// page.
 fn explain(arguments: &Arguments, late: &LateReport, count: usize) -> Result<()> {
     let is_explained = late.trouble.is_none() && !late.worst.is_empty();
-    let document = why::document(late, count);
     if let Some(path) = &arguments.html {
-        output::file(path, dyntick_report::html(&document).as_bytes())?;
+        output::file(path, dyntick_report::html(&why::document(late, count, true)).as_bytes())?;
     }
-    if is_explained && !prints_json(arguments) { output::comments(&document) } else { Ok(()) }
+    if !is_explained || prints_json(arguments) {
+        return Ok(());
+    }
+    output::comments(&why::document(late, count, arguments.full))
 }
 
 fn warn(text: &str) {

@@ -61,7 +61,7 @@ pub fn text(measured: &Measured, separator: &str, header: bool) -> String {
         ];
         lines.push(fields.map(|field| quoted(&field, separator)).join(separator));
     }
-    for part in measured.command_time.iter().flat_map(|time| stat::ledger(time, &measured.cpus).parts) {
+    for part in stat::ledger(measured).into_iter().flat_map(|ledger| ledger.parts) {
         let ns = part.ns.unwrap_or_default();
         let fields = [
             time.clone(),

@@ -7,17 +7,22 @@ mod longest;
 mod page;
 mod power;
 
+use crate::gate::Limits;
 use crate::measuring;
 use crate::output::{self, Sheet};
 pub use longest::over;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dyntick_check::shell;
 use dyntick_contract::Adviser;
-use dyntick_contract::stat::Printed;
+use dyntick_contract::gate::Gate;
+use dyntick_contract::stat::{self, Printed};
 use dyntick_count::{Measured, Session};
+use dyntick_explain::LONGEST_IDLE_EXIT_NS;
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Function, Kind, Wanted};
+use page::Extent;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -84,15 +89,20 @@ pub struct Arguments {
     /// Pin the command to the measured CPUs
     #[arg(long, requires = "command", requires = "cpus")]
     pin: bool,
-    /// Print every row, not only the largest
-    #[arg(long)]
-    all: bool,
+    /// Print every row with its cause and fix, not only the verdict and the largest
+    #[arg(long, alias = "all")]
+    full: bool,
     /// Print each row as one line of fields with SEPARATOR between them
     #[arg(short = 'x', long = "field-separator", value_name = "SEPARATOR", conflicts_with = "json", value_parser = separator)]
     separator: Option<String>,
     /// Print JSON; with -I one line for each interval
     #[arg(long)]
     json: bool,
+    /// Exit with status 0 with --json though nothing could be counted here
+    #[arg(long, requires = "json")]
+    allow_partial: bool,
+    #[command(flatten)]
+    limits: Limits,
     /// Write the figures to FILE, not to standard error
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -110,9 +120,6 @@ const LONGEST_MS: u64 = 365 * 86_400_000;
 /// The largest number of functions that are timed at once: each is a table to read.
 const MOST_CALLS: usize = 8;
 
-/// The number of rows of a CPU that fit a screen.
-const ROWS: usize = 24;
-
 /// The number of CPUs from which on one table shows the sum.
 const MANY_CPUS: usize = 5;
 
@@ -123,21 +130,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.calls.len() > MOST_CALLS {
         bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
     }
+    arguments.limits.ensure_writable()?;
     let out = Out::new(arguments)?;
-    let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over };
+    let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
+    let longest_idle_exit_ns = (follows && kinds.contains(&Kind::Tasks)).then_some(LONGEST_IDLE_EXIT_NS);
+    let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over, longest_idle_exit_ns };
     let mut session = Session::open(&wanted, arguments.source)?;
     session.time_calls(&arguments.calls)?;
     session.measure_power(arguments.power);
-    let is_endless = arguments.command.is_empty() && arguments.pids.is_empty() && arguments.timeout.is_none();
+    let is_endless = !follows && arguments.timeout.is_none();
     if is_endless && arguments.interval.is_none() {
         output::note(format_args!("counting on CPU {}; stop with Ctrl-C", wanted.cpus));
     }
     let mut measured: Option<Measured> = None;
-    let mut status = ExitCode::SUCCESS;
+    let mut status = None;
     for _ in 0..arguments.repeat {
         let one = once(arguments, &mut session, &out)?;
         let stopped = one.stopped;
-        status = one.finished.map_or(ExitCode::SUCCESS, |finished| ExitCode::from(finished.code()));
+        status = one.finished.map(|finished| finished.code());
         measured = Some(match measured.take() {
             None => one,
             Some(before) => before.with(one),
@@ -151,7 +161,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.interval.is_none() {
         out.show(&measured)?;
     }
-    Ok(status)
+    out.end(&measured, status)
 }
 
 /// Makes one measurement, from the command's start to its end.
@@ -222,6 +232,9 @@ struct Out {
     command: Vec<String>,
     adviser: Adviser,
     look: page::Look,
+    limits: Limits,
+    /// True if JSON without counts is an error.
+    needs_counts: bool,
     /// True if something has been reported already.
     has_reported: Cell<bool>,
 }
@@ -297,8 +310,11 @@ impl Out {
         };
         let look = page::Look {
             per_cpu: arguments.per_cpu,
-            rows: if arguments.all { usize::MAX } else { ROWS },
-            brief: arguments.interval.is_some(),
+            extent: match (arguments.interval, arguments.full) {
+                (Some(_), full) => Extent::Interval { full },
+                (None, true) => Extent::Full,
+                (None, false) => Extent::Screen,
+            },
         };
         Ok(Self {
             to: To::new(arguments)?,
@@ -306,8 +322,27 @@ impl Out {
             command: arguments.command.clone(),
             adviser: measuring::adviser()?,
             look,
+            limits: arguments.limits.clone(),
+            needs_counts: arguments.json && !arguments.allow_partial,
             has_reported: Cell::new(false),
         })
+    }
+
+    fn gate(&self, measured: &Measured) -> Option<Gate> {
+        self.limits.judge(stat::figures(measured, &self.adviser).as_deref())
+    }
+
+    /// The exit status: the command's if it failed, else that of the limits.
+    fn end(&self, measured: &Measured, command: Option<u8>) -> Result<ExitCode> {
+        let needs = || match measured.missing.first() {
+            Some(missing) => format!("{} needs {}", missing.what, missing.needs),
+            None => "neither eBPF nor trace events can be used here".to_owned(),
+        };
+        let why = measured.counts.is_none().then(needs);
+        let suite = format!("dyntick stat {}", shell::command(&self.command));
+        let status = self.limits.end(self.gate(measured).as_ref(), why.as_deref(), suite.trim(), command)?;
+        let is_lacking = self.needs_counts && why.is_some() && command.unwrap_or(0) == 0;
+        Ok(if is_lacking { ExitCode::from(2) } else { status })
     }
 
     fn show(&self, measured: &Measured) -> Result<()> {
@@ -319,7 +354,8 @@ impl Out {
             }
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
-                let printed = Printed::of(measured, &self.command, &self.adviser);
+                let gate = self.gate(measured);
+                let printed = Printed { gate, ..Printed::of(measured, &self.command, &self.adviser) };
                 if *lines { output::as_json_line(&printed)? } else { output::as_json(&printed)? }
             }
         };

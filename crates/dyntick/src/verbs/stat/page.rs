@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The measurement for a terminal.
 
+mod foremost;
+
 use super::{MANY_CPUS, calls, longest, power};
-use crate::typed;
+use crate::occurrences;
 use crate::verbs::ledger;
+use crate::verbs::verdict::{self, Subject};
+use dyntick_check::shell;
 use dyntick_contract::Adviser;
 use dyntick_contract::{labels, stat};
 use dyntick_count::{
@@ -20,10 +24,39 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Look {
     /// True for a table for each CPU, however many there are.
     pub per_cpu: bool,
+    /// The extent of the page.
+    pub extent: Extent,
+}
+
+/// The extent of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A verdict, and the figures that it follows from: one screen.
+    Screen,
+    /// Every row.
+    Full,
+    /// Tables only, for each of many intervals.
+    Interval {
+        /// True for every row.
+        full: bool,
+    },
+}
+
+/// The number of rows of a CPU in one of many intervals.
+const ROWS: usize = 24;
+
+impl Look {
     /// The number of rows that are shown for a CPU.
-    pub rows: usize,
-    /// True for tables only, e.g. for each of many intervals.
-    pub brief: bool,
+    fn rows(&self) -> usize {
+        match self.extent {
+            Extent::Full | Extent::Interval { full: true } => usize::MAX,
+            Extent::Screen | Extent::Interval { full: false } => ROWS,
+        }
+    }
+
+    fn is_interval(&self) -> bool {
+        matches!(self.extent, Extent::Interval { .. })
+    }
 }
 
 /// The number of causes that are explained.
@@ -37,12 +70,18 @@ pub fn document(
     look: &Look,
     first: bool,
 ) -> Document {
-    let in_one = !look.per_cpu && measured.cpus.len() >= MANY_CPUS;
+    let together_from = if look.extent == Extent::Screen { 2 } else { MANY_CPUS };
+    let in_one = !look.per_cpu && measured.cpus.len() >= together_from;
     let counts = if in_one { vec![together(measured)] } else { per_cpu(measured) };
-    let mut blocks: Vec<Block> = Vec::new();
-    blocks.extend(measured.command_time.iter().flat_map(|time| command_time(time, command, measured, look)));
+    let mut blocks = verdict(measured, &counts, command, adviser, look);
+    blocks.extend(
+        measured.command_time.iter().flat_map(|time| command_time(time, command, measured, adviser, look)),
+    );
     for cpu in &counts {
-        let table = table(measured, cpu, look.rows);
+        let table = match look.extent {
+            Extent::Screen if measured.counts.is_some() => foremost::table(measured, cpu, adviser),
+            _ => table(measured, cpu, look.rows()),
+        };
         if table.rows.is_empty() {
             let notes = table.notes.join(" ");
             blocks.push(Block::Paragraph(format!(
@@ -53,20 +92,24 @@ pub fn document(
             blocks.push(Block::Table(table));
         }
     }
-    blocks.extend(measured.longest.as_ref().map(|longest| longest::block(longest, look.rows)));
+    blocks.extend(measured.longest.as_ref().map(|longest| longest::block(longest, look.rows())));
     blocks.extend(measured.power.as_deref().map(power::block));
     if let Some(timed) = &measured.calls {
         blocks.extend(calls::blocks(timed, measured.seconds(), measured.repeats(), !in_one));
         // Of several intervals only the first has it.
-        blocks
-            .extend(calls::probes(timed).into_iter().filter(|_| first || !look.brief).map(Block::Paragraph));
+        blocks.extend(
+            calls::probes(timed).into_iter().filter(|_| first || !look.is_interval()).map(Block::Paragraph),
+        );
     }
-    if !look.brief {
+    if look.extent == Extent::Full {
         let explained = explained(&counts, &measured.cpus, adviser);
         if !explained.is_empty() {
             blocks.push(Block::Heading("Causes and fixes".into()));
             blocks.push(Block::Pairs(explained));
         }
+    }
+    // Without counts the reason is the most important line.
+    if look.extent == Extent::Full || (measured.counts.is_none() && !look.is_interval()) {
         let missing: Vec<(String, String)> =
             measured.missing.iter().map(|m| (m.what.clone(), format!("needs {}", m.needs))).collect();
         if !missing.is_empty() {
@@ -82,13 +125,51 @@ pub fn document(
     }
 }
 
-/// The time of the command's threads; of many intervals only the verdict.
-fn command_time(time: &CommandTime, command: &[String], measured: &Measured, look: &Look) -> Vec<Block> {
-    let ledger = stat::ledger(time, &measured.cpus);
+/// The verdict; of many intervals only the time that the command's threads lost.
+fn verdict(
+    measured: &Measured,
+    counts: &[CpuCounts],
+    command: &[String],
+    adviser: &Adviser,
+    look: &Look,
+) -> Vec<Block> {
+    let Some(verdict) = stat::verdict(measured, command, adviser) else { return Vec::new() };
+    let ledger = stat::ledger(measured);
     let who = ledger::program(command).unwrap_or("the process");
-    if look.brief {
-        return vec![Block::Paragraph(ledger::verdict(&ledger, who))];
+    let share = |of: fn(&CpuTime) -> u64| {
+        let all: u64 = counts.iter().map(|cpu| cpu.time.ns).sum();
+        counts.iter().map(|cpu| of(&cpu.time)).sum::<u64>() as f64 / all.max(1) as f64
+    };
+    let subject = match &ledger {
+        Some(ledger) if verdict.of_threads => Subject::Threads(who, ledger),
+        _ => Subject::Cpus(
+            format!(
+                "{} {}",
+                occurrences::cpus(&measured.cpus),
+                if measured.cpus.len() == 1 { "was" } else { "were" }
+            ),
+            share(|time| time.interruptions_ns),
+            share(|time| time.other_tasks_ns),
+        ),
+    };
+    match look.is_interval() {
+        true => ledger.iter().map(|_| Block::Paragraph(verdict::lost(&verdict, &subject))).collect(),
+        false => verdict::blocks(&verdict, &subject),
     }
+}
+
+/// The time of the command's threads; of many intervals the verdict says enough.
+fn command_time(
+    time: &CommandTime,
+    command: &[String],
+    measured: &Measured,
+    adviser: &Adviser,
+    look: &Look,
+) -> Vec<Block> {
+    let is_subject = stat::verdict(measured, command, adviser).is_none_or(|verdict| verdict.of_threads);
+    let is_shown = look.extent == Extent::Full || (is_subject && !look.is_interval());
+    let Some(ledger) = stat::ledger(measured).filter(|_| is_shown) else { return Vec::new() };
+    let who = ledger::program(command).unwrap_or("the process");
     let throttled = time.throttled.iter().map(|group| {
         format!(
             "The kernel's own account: /{} was throttled in {}, {} on all CPUs ({}).",
@@ -105,7 +186,7 @@ fn command_time(time: &CommandTime, command: &[String], measured: &Measured, loo
         )
     });
     let notes = throttled.chain(lost).collect();
-    ledger::blocks(&ledger, who, &ledger::Look { option: "--all", all: look.rows == usize::MAX, notes })
+    ledger::blocks(&ledger, who, &ledger::Look { full: look.extent == Extent::Full, notes })
 }
 
 fn title(measured: &Measured, command: &[String], look: &Look) -> String {
@@ -115,9 +196,9 @@ fn title(measured: &Measured, command: &[String], look: &Look) -> String {
         1 => seconds(measured.ns),
         runs => format!("{runs} runs of {} each", seconds(measured.ns / runs as u64)),
     };
-    let at = if look.brief { format!("at {}: ", seconds(measured.at_ns)) } else { String::new() };
+    let at = if look.is_interval() { format!("at {}: ", seconds(measured.at_ns)) } else { String::new() };
     let what =
-        if command.is_empty() { String::new() } else { format!(", while `{}` ran", typed::command(command)) };
+        if command.is_empty() { String::new() } else { format!(", while `{}` ran", shell::command(command)) };
     format!("{at}{cpus} {}, {time}{what}", measured.cpus)
 }
 
@@ -126,7 +207,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
     let note = measured.source.as_ref().and_then(labels::note);
     lead.extend(note.filter(|_| first));
     lead.extend(hotplug::note(&measured.offline).map(|sentences| format!("{sentences}.")));
-    if let Some(finished) = measured.finished.as_ref().filter(|_| !look.brief) {
+    if let Some(finished) = measured.finished.as_ref().filter(|_| !look.is_interval()) {
         let usage = finished.usage;
         let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
         lead.push(format!(
@@ -141,7 +222,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
     }
     // If many intervals follow, missing counters have no own section.
     let power = measured.missing.iter().find(|missing| missing.what == POWER);
-    let power = power.filter(|_| look.brief && first);
+    let power = power.filter(|_| look.is_interval() && first);
     lead.extend(power.map(|missing| format!("Power is not available here: it needs {}.", missing.needs)));
     let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
     let reasons = [
@@ -174,7 +255,7 @@ fn table(measured: &Measured, cpu: &CpuCounts, limit: usize) -> Table {
         let (lines, hidden) = largest(cpu, limit);
         rows.extend(lines.into_iter().map(|(depth, row)| cells(row, depth, measured, repeats)));
         if hidden > 0 {
-            notes.insert(0, format!("{hidden} smaller rows are not shown; use --all to show them."));
+            notes.insert(0, format!("{hidden} smaller rows are not shown; use --full to show them."));
         }
     } else {
         columns.truncate(3);
@@ -275,7 +356,8 @@ fn rest(time: &CpuTime) -> Option<String> {
     let parts = parts.iter().filter(|(_, ns)| *ns > 0);
     let parts: Vec<String> =
         parts.map(|(what, ns)| format!("{what} {}", numbers::percent(time.share(*ns)))).collect();
-    (!parts.is_empty()).then(|| format!("The rest: {}.", parts.join(", ")))
+    let rest = numbers::percent(time.share(time.ns.saturating_sub(time.interruptions_ns)));
+    (!parts.is_empty()).then(|| format!("The other {rest}: {}.", parts.join(", ")))
 }
 
 fn tick(cpu: &CpuCounts) -> Option<String> {

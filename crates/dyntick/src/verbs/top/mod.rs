@@ -5,13 +5,15 @@ mod batch;
 mod screen;
 mod state;
 
+use crate::gate::Limits;
 use crate::measuring;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
-use dyntick_contract::Adviser;
+use dyntick_contract::gate::Gate;
 use dyntick_contract::top::{Power, Sample};
-use dyntick_count::{Running, Session};
+use dyntick_contract::{Adviser, stat};
+use dyntick_count::{Measured, Running, Session};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::Machine;
 use dyntick_observe::live::{Choice, EnergyMeter, Kind, Wanted};
@@ -61,6 +63,8 @@ pub struct Arguments {
     /// Print one line of JSON for each interval
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 /// The interval at which keys are read while nothing else happens.
@@ -75,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if screens {
         wait_for_foreground();
     }
-    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None };
+    let wanted = Wanted { cpus, kinds: Kind::ALL.into(), details_over_ns: None, longest_idle_exit_ns: None };
     let mut session = Session::open(&wanted, arguments.source)?;
     let running = session.start(&[], &[], None)?;
     let state = State { order: arguments.sort, filter: arguments.filter.to_lowercase(), ..State::default() };
@@ -87,13 +91,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         state,
         delay: Duration::from_secs_f64(arguments.delay),
         left: arguments.iterations.unwrap_or(u64::MAX),
+        limits: arguments.limits.clone(),
+        judged: Judged::default(),
     };
     if screens {
         top.show()?
     } else {
         top.print(arguments.json)?
     }
-    Ok(ExitCode::SUCCESS)
+    let Judged { gate, uncounted } = top.judged;
+    let why = uncounted.then_some("it needs root, or CAP_BPF and CAP_PERFMON");
+    arguments.limits.end(gate.as_ref(), why, "dyntick top", None)
+}
+
+/// The judgement on the limits: on the first interval that exceeded one, else on the last.
+#[derive(Default)]
+struct Judged {
+    gate: Option<Gate>,
+    /// True if nothing was counted in an interval.
+    uncounted: bool,
 }
 
 struct Top<'a> {
@@ -105,6 +121,8 @@ struct Top<'a> {
     delay: Duration,
     /// The number of intervals that are still to be shown.
     left: u64,
+    limits: Limits,
+    judged: Judged,
 }
 
 impl Top<'_> {
@@ -194,8 +212,17 @@ impl Top<'_> {
         }
     }
 
+    fn judge(&mut self, measured: &Measured) {
+        let figures = stat::figures(measured, &self.adviser);
+        self.judged.uncounted |= figures.is_none();
+        if self.judged.gate.as_ref().and_then(|gate| gate.held) != Some(false) {
+            self.judged.gate = self.limits.judge(figures.as_deref());
+        }
+    }
+
     fn sample(&mut self) -> Result<Sample> {
         let measured = self.running.so_far()?;
+        self.judge(&measured);
         let power = self.power();
         Ok(Sample::of(&measured, power, &self.adviser))
     }

@@ -13,6 +13,13 @@ const MORE: &str =
 const COUNTED_TWICE: &str =
     "A wake-up spans the entries that it consists of and is counted in addition to them.";
 
+const OF_ALL: &str = "The last row is no mean but the sum, without wake-ups and calls.";
+
+/// Returns true for a wake-up and for the calls of one function, which are parts of other spans.
+fn is_counted_twice(kind: &str) -> bool {
+    kind.starts_with("wake-up ") || kind.ends_with("()")
+}
+
 /// One run; of each kind the `functions` largest functions, if any are wanted.
 pub fn one_run(spans: &Spans, functions: Option<usize>) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -63,8 +70,8 @@ fn overview(kinds: &BTreeMap<String, Kind>) -> Table {
 
 /// Two runs; of each kind the functions that differ most, if any are wanted.
 pub fn two_runs(a: &Spans, b: &Spans, compared: &[Compared], functions: Option<usize>) -> Vec<Block> {
-    let names = format!("a: {}, CPUs {}; b: {}, CPUs {}", a.name, a.cpus, b.name, b.cpus);
-    let mut blocks = vec![Block::Paragraph(names)];
+    let side = |sign: &str, spans: &Spans| (sign.to_owned(), format!("{}, CPUs {}", spans.name, spans.cpus));
+    let mut blocks = vec![Block::Pairs(vec![side("a", a), side("b", b)])];
     for (phase, _) in &a.phases {
         let of_phase: Vec<&Compared> = compared.iter().filter(|one| one.phase == *phase).collect();
         if !of_phase.is_empty() {
@@ -81,18 +88,39 @@ pub fn two_runs(a: &Spans, b: &Spans, compared: &[Compared], functions: Option<u
     blocks
 }
 
-/// The kinds that both have.
+/// The kinds that both have and that differ, and the sum of all.
 fn differences(phase: &str, compared: &[&Compared]) -> Table {
-    let row = |one: &&Compared| {
+    let row = |name: &str, counts: [u64; 2], a: f64, b: f64| {
         row![
-            one.kind.as_str(),
-            Cell::Count(one.counts[0]),
-            Cell::Count(one.counts[1]),
-            number(one.difference.a),
-            number(one.difference.b),
-            Cell::signed(number(one.difference.b - one.difference.a)),
+            name,
+            Cell::Count(counts[0]),
+            Cell::Count(counts[1]),
+            number(a),
+            number(b),
+            Cell::signed(number(b - a))
         ]
     };
+    // As it is shown, with one decimal.
+    let is_equal = |one: &&&Compared| {
+        one.counts[0] == one.counts[1] && (one.difference.b - one.difference.a).abs() < 0.05
+    };
+    let (equal, differing): (Vec<&Compared>, Vec<&Compared>) =
+        compared.iter().copied().partition(|one| is_equal(&one));
+    let of = |one: &&Compared| row(&one.kind, one.counts, one.difference.a, one.difference.b);
+    let mut rows: Vec<Vec<Cell>> = differing.iter().map(of).collect();
+    if !equal.is_empty() {
+        let blank = || Cell::or_blank(None);
+        let kinds =
+            if equal.len() == 1 { "1 kind equal".to_owned() } else { format!("{} kinds equal", equal.len()) };
+        rows.push(row![kinds, blank(), blank(), blank(), blank(), number(0.0)]);
+    }
+    let counted: Vec<&&Compared> = compared.iter().filter(|one| !is_counted_twice(&one.kind)).collect();
+    let counts = [0, 1].map(|side: usize| counted.iter().map(|one| one.counts[side]).sum());
+    let all = |side: usize| -> f64 {
+        let mean = |one: &Compared| if side == 0 { one.difference.a } else { one.difference.b };
+        counted.iter().map(|one| mean(one) * one.counts[side] as f64).sum()
+    };
+    rows.push(row("instructions of all", counts, all(0), all(1)));
     let figure = |header| Column::figure(header, "instr.");
     Table {
         caption: format!("{phase}: mean instructions of a span"),
@@ -104,8 +132,8 @@ fn differences(phase: &str, compared: &[&Compared]) -> Table {
             figure("b"),
             figure("b - a"),
         ],
-        rows: compared.iter().map(row).collect(),
-        notes: vec![COUNTED_TWICE.into()],
+        rows,
+        notes: vec![COUNTED_TWICE.into(), OF_ALL.into()],
     }
 }
 
@@ -169,13 +197,36 @@ mod tests {
         let [a, b] = [&[300u64, 310][..], &[620]].map(|all| spans(&[("getppid", all)]));
         let compared = dyntick_contract::lab::compared(&a, &b);
         let blocks = two_runs(&a, &b, &compared, None);
-        assert_eq!(captions(&blocks)[1..], ["script: mean instructions of a span 1", MORE]);
+        assert_eq!(captions(&blocks), ["script: mean instructions of a span 2", MORE]);
         let Block::Table(table) = &blocks[1] else { panic!("{blocks:?}") };
         let row: Vec<String> = table.rows[0].iter().map(Cell::to_string).collect();
         assert_eq!(row, ["getppid", "2", "1", "305.0", "620.0", "+315.0"]);
         assert_eq!(
-            captions(&two_runs(&a, &b, &compared, Some(5)))[2..],
+            captions(&two_runs(&a, &b, &compared, Some(5)))[1..],
             ["script: getppid, mean of a span 1"]
         );
+    }
+
+    #[test]
+    fn equal_kinds_are_one_row_and_the_sum_is_the_last() {
+        let first: [(&str, &[u64]); 4] =
+            [("a", &[300, 310]), ("b", &[9]), ("c", &[7]), ("wake-up by x", &[9, 9])];
+        let second: [(&str, &[u64]); 4] =
+            [("a", &[620]), ("b", &[9]), ("c", &[7]), ("wake-up by x", &[9, 9])];
+        let [one, two] = [first, second].map(|kinds| spans(&kinds));
+        let rows = |a: &Spans, b: &Spans| {
+            let compared = dyntick_contract::lab::compared(a, b);
+            let blocks = two_runs(a, b, &compared, None);
+            let Block::Table(table) = &blocks[1] else { panic!("{blocks:?}") };
+            let text = |row: &Vec<Cell>| row.iter().map(Cell::to_string).collect::<Vec<_>>().join(" ");
+            table.rows.iter().map(text).collect::<Vec<_>>()
+        };
+        let wanted = [
+            "a 2 1 305.0 620.0 +315.0",
+            "3 kinds equal     0.0",
+            "instructions of all 4 3 626.0 636.0 +10.0",
+        ];
+        assert_eq!(rows(&one, &two), wanted);
+        assert_eq!(rows(&two, &one)[0], "a 1 2 620.0 305.0 -315.0", "a is the first that was named");
     }
 }

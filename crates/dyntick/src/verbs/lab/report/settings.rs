@@ -2,7 +2,7 @@
 //! The settings of a case, in a line: the difference between two cases must be visible.
 
 use crate::few::few;
-use crate::typed;
+use dyntick_check::shell;
 use dyntick_guest::{Policy, Script, Task, Work};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_study::Case;
@@ -67,7 +67,7 @@ fn task(task: &Task) -> String {
     let partition =
         task.partition.map_or(String::new(), |kind| format!(", {} partition", kind.kernel_name()));
     let work = match &task.work {
-        Work::Tool(words) => typed::command(words),
+        Work::Tool(words) => shell::command(words),
         own => own.name().to_owned(),
     };
     format!("task on CPU {}{policy}{partition}: {work}", task.cpus)
@@ -75,7 +75,7 @@ fn task(task: &Task) -> String {
 
 fn script(script: &Script) -> String {
     let place = if script.in_window { "in the window" } else { "after the window" };
-    format!("script on CPU {}, {place}: {}", script.cpus, typed::command(&script.run))
+    format!("script on CPU {}, {place}: {}", script.cpus, shell::command(&script.run))
 }
 
 #[cfg(test)]

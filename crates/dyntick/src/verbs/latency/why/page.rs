@@ -9,8 +9,8 @@ use dyntick_report::{Block, Cell, Column, Document, Finding, Table, numbers, row
 /// The number of other wake-ups of a group that are listed.
 const LISTED: usize = 20;
 
-/// Makes the document; `count` is the number of late wake-ups.
-pub fn document(report: &LateReport, count: usize) -> Document {
+/// Makes the document; `count` is the number of late wake-ups. In short only the first group is complete.
+pub fn document(report: &LateReport, count: usize, full: bool) -> Document {
     let LateReport { worst, trouble } = report;
     let title = if count > worst.len() {
         format!(
@@ -23,23 +23,50 @@ pub fn document(report: &LateReport, count: usize) -> Document {
     };
     let blocks = match trouble {
         Some(trouble) => vec![Block::Paragraph(format!("Not explained: {trouble}."))],
-        None => alike(worst).iter().flat_map(|group| of_group(group, worst.len())).collect(),
+        None => {
+            let groups = alike(worst);
+            let shown = if full { groups.len() } else { 1 };
+            groups.iter().take(shown).flat_map(|group| of_group(group, worst.len(), full)).collect()
+        }
     };
-    Document { title, blocks, ..Document::default() }
+    let lead = if trouble.is_none() { verdict(worst) } else { Vec::new() };
+    Document { title, lead, blocks, ..Document::default() }
 }
 
-fn of_group(group: &[&LateWakeUp], all: usize) -> Vec<Block> {
-    let (first, others) = (group[0], &group[1..]);
-    let what = match (first.cause(), &first.story) {
+/// The causes in a line each: how many of the wake-ups each has, and how late the worst was.
+fn verdict(worst: &[LateWakeUp]) -> Vec<String> {
+    let line = |group: &Vec<&LateWakeUp>| {
+        let worst_ns = group.iter().map(|late| late.latency_ns).max().unwrap_or(0);
+        format!(
+            "Late because: {}, {} of {}, up to {:.1} µs.",
+            what(group[0]),
+            group.len(),
+            worst.len(),
+            us(worst_ns)
+        )
+    };
+    alike(worst).iter().take(MOST_CAUSES).map(line).collect()
+}
+
+/// The number of causes in the verdict.
+const MOST_CAUSES: usize = 4;
+
+/// The title of a cause.
+fn what(late: &LateWakeUp) -> String {
+    match (late.cause(), &late.story) {
         (Some(cause), _) => rules::title(cause),
         (None, Some(_)) => rules::title(&dyntick_explain::CauseId::of(rules::named::LATE_PATH)),
         (None, None) => "not in the trace".to_owned(),
-    };
-    let mut blocks = vec![Block::Heading(format!("{} of {all}: {what}", group.len()))];
+    }
+}
+
+fn of_group(group: &[&LateWakeUp], all: usize, full: bool) -> Vec<Block> {
+    let (first, others) = (group[0], &group[1..]);
+    let mut blocks = vec![Block::Heading(format!("{} of {all}: {}", group.len(), what(first)))];
     let begin = if others.is_empty() { "Late" } else { "The worst is late" };
     blocks.push(Block::Paragraph(format!("{begin} {}", in_words(first))));
     blocks.extend(story(first));
-    if !others.is_empty() {
+    if full && !others.is_empty() {
         blocks.push(Block::Table(listed(others)));
     }
     blocks
@@ -182,12 +209,12 @@ mod tests {
             late(9, 110_000, None),
         ];
         let report = LateReport { worst: worst.into(), trouble: None };
-        insta::assert_snapshot!(Sheet { width: 80, colour: false }.text(&document(&report, 57)));
+        insta::assert_snapshot!(Sheet { width: 80, colour: false }.text(&document(&report, 57, true)));
     }
 
     #[test]
     fn few_wake_ups_are_all_explained() {
         let report = LateReport { worst: vec![late(3, 301_450, Some(LATE_IDLE))], trouble: None };
-        assert_eq!(document(&report, 1).title, "1 late wake-up");
+        assert_eq!(document(&report, 1, false).title, "1 late wake-up");
     }
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where the time of followed threads goes: each is in one state at a time, and each change of state adds its time to
  * one kind. Runs on every CPU.
@@ -6,19 +6,20 @@
  * A thread's slot is written to by one CPU at a time: the kernel changes the state of a thread only with the lock of
  * the run queue that it is in or comes to.
  */
-#include "followed.h"
+#pragma once
 
-const char terms[] SECTION("license") = "GPL";
+#include "followed.h"
 
 /* A wait of at most this length, after a wake-up, in which nothing ran: the CPU had to leave idle, ns. */
 const volatile u64 longest_idle_exit = 0;
 
 /* A followed thread. */
 struct thread {
-	u32 tid;       /* 0 if the slot is free, or the thread has ended */
+	u32 tid;       /* NO_THREAD if the thread has ended; of a slot that had none 0 */
 	u32 state;     /* a kind, or one of those in layout.rs that are none */
 	u64 since;     /* 0 while this is being changed */
-	u64 idle;      /* of a wait for a CPU: the idle time of that CPU when it began */
+	u64 woken;     /* when it was woken in this state: what came after is a wait for a CPU; 0 if it was not */
+	u64 idle;      /* of a wait for a CPU: what the CPU's `idle` was when it began */
 	u32 cpu;       /* of a wait for a CPU */
 	u8 assumed;    /* written by the reader: whether one whose begin was not seen ran */
 	u8 displaced;  /* whether a thread that belongs here is in another slot, or was */
@@ -45,14 +46,13 @@ struct sum {
 	u64 longest;
 };
 
-/* The waits in which tasks of one name had the CPU. */
+/* The waits in which tasks of one name had the CPU: those after a wake-up, and those after a preemption. */
 struct rival {
-	u64 name[NAME / sizeof(u64)];
-	u64 ns;
-	u64 count;
-	u64 longest;
-	u32 kind; /* 0 if it is free; written last */
-	u32 unused;
+	u64 name[NAME / sizeof(u64)]; /* the first word is 0 if it is free, and written last */
+	struct {
+		u64 ns;
+		struct sum sum;
+	} waits[2];
 };
 
 /* A CPU. Written to with the lock of its run queue. */
@@ -106,7 +106,11 @@ INLINE u32 number_of_cpu(struct task_struct *task)
 {
 	struct task_struct___before_5_16 *old = (void *)task;
 
-	return __builtin_preserve_field_info(task->thread_info.cpu, 2) ? task->thread_info.cpu : old->cpu;
+	if (__builtin_preserve_field_info(task->thread_info.cpu, 2))
+		return task->thread_info.cpu;
+	/* Else the compiler computes an address of either. */
+	barrier();
+	return old->cpu;
 }
 
 INLINE struct cpu *cpu_of(u32 number)
@@ -114,25 +118,26 @@ INLINE struct cpu *cpu_of(u32 number)
 	return map_lookup(&cpus, &number);
 }
 
+/* The key of the only value. */
+static const u32 only = 0;
+
 INLINE struct table *all_threads(void)
 {
-	u32 only = 0;
-
 	return map_lookup(&threads, &only);
 }
 
-INLINE struct thread *slot_at(struct table *table, u32 place)
+INLINE struct thread *thread_at(struct table *table, u32 place)
 {
 	return &table->threads[place & (THREADS - 1)];
 }
 
 /* The slot of a thread that is not where it belongs. */
-static __attribute__((noinline)) struct thread *search(struct table *table, u32 tid)
+RARE struct thread *search_thread(struct table *table, u32 tid)
 {
 	if (!table)
 		return 0;
 	for (u32 probe = 1; probe < THREAD_PROBES; probe++) {
-		struct thread *thread = slot_at(table, tid + probe);
+		struct thread *thread = thread_at(table, tid + probe);
 
 		if (thread->tid == tid)
 			return thread;
@@ -140,30 +145,20 @@ static __attribute__((noinline)) struct thread *search(struct table *table, u32 
 	return 0;
 }
 
-/* The slot of a thread, if it is followed. The idle task has none. */
+/* The slot of a thread, if it is followed. The idle task's number is 0, which no slot has that it could have. */
 INLINE struct thread *thread_of(struct table *table, u32 tid)
 {
-	struct thread *thread = slot_at(table, tid);
+	struct thread *thread = thread_at(table, tid);
 
-	if (!tid)
-		return 0;
 	if (thread->tid == tid)
 		return thread;
-	return thread->displaced ? search(table, tid) : 0;
+	return thread->displaced ? search_thread(table, tid) : 0;
 }
 
-/* A task's name is two numbers. */
-INLINE const u64 *name_of(struct task_struct *task)
+/* The idle time of a CPU at a time at which its `idle` was this. */
+INLINE u64 idle_at(u64 idle, u64 time)
 {
-	return (const u64 *)task->comm;
-}
-
-/* The idle time of a CPU until now. */
-INLINE u64 idle_until(const struct cpu *cpu, u64 now)
-{
-	u64 idle = cpu->idle;
-
-	return idle & IS_IDLE ? now - (idle & ~IS_IDLE) : idle;
+	return idle & IS_IDLE ? time - (idle & ~IS_IDLE) : idle;
 }
 
 /* Clocks of CPUs may differ a little. */
@@ -172,14 +167,14 @@ INLINE u64 not_negative(u64 difference)
 	return (s64)difference < 0 ? 0 : difference;
 }
 
-/* Begins the change of a thread's state; returns how long it lasted. */
-INLINE u64 leave(struct thread *thread, u64 now)
+/* Begins the change of a thread's state; returns since when it was in it. */
+INLINE u64 leave(struct thread *thread)
 {
 	u64 since = thread->since;
 
 	thread->since = 0;
 	barrier();
-	return not_negative(now - since);
+	return since;
 }
 
 /* Ends the change. */
@@ -191,32 +186,38 @@ INLINE void become(struct thread *thread, u32 state, u64 now)
 }
 
 /* The thread wants this CPU from now on. */
-INLINE void want(struct thread *thread, const struct cpu *cpu, u32 number, u64 now)
+INLINE void want(struct thread *thread, const struct cpu *cpu, u32 number)
 {
 	thread->cpu = number;
-	thread->idle = idle_until(cpu, now);
+	thread->idle = cpu->idle;
+}
+
+/* Counts a piece of time. */
+INLINE void count(struct sum *sum, u64 ns)
+{
+	sum->count++;
+	if (ns > sum->longest) {
+		sum->longest = ns;
+		/* Else the compiler makes one store of several, by an address that each has to compute. */
+		barrier();
+	}
 }
 
 INLINE void add(struct cpu *cpu, struct thread *thread, u32 kind, u64 ns)
 {
-	struct sum *sum;
-
 	if (kind >= KINDS)
 		return;
-	sum = &cpu->sums[kind];
 	thread->ns[kind] += ns;
-	sum->count++;
-	if (ns > sum->longest)
-		sum->longest = ns;
+	count(&cpu->sums[kind], ns);
 }
 
-INLINE int is(const struct rival *rival, u32 kind, u64 first, u64 second)
+INLINE int is(const struct rival *rival, u64 first, u64 second)
 {
-	return rival->name[0] == first && rival->name[1] == second && rival->kind == kind;
+	return rival->name[0] == first && rival->name[1] == second;
 }
 
 /* The place of a rival that is not where it belongs, or not there at all yet; RIVALS if there is no room. */
-static __attribute__((noinline)) u32 search_rival(struct cpu *cpu, u32 kind, u64 first, u64 second, u32 place)
+RARE u32 search_rival(struct cpu *cpu, u64 first, u64 second, u32 place)
 {
 	if (!cpu)
 		return RIVALS;
@@ -224,38 +225,31 @@ static __attribute__((noinline)) u32 search_rival(struct cpu *cpu, u32 kind, u64
 		u32 at = (place + probe) & (RIVALS - 1);
 		struct rival *rival = &cpu->rivals[at];
 
-		if (!rival->kind) {
-			rival->name[0] = first;
+		if (!rival->name[0]) {
 			rival->name[1] = second;
 			barrier();
-			rival->kind = kind;
+			rival->name[0] = first;
 		}
-		if (is(rival, kind, first, second))
+		if (is(rival, first, second))
 			return at;
 	}
 	return RIVALS;
 }
 
-/* Adds a wait in which a task of this name had the CPU. With no room it is added to none, and the reader sees that. */
-INLINE void had(struct cpu *cpu, u32 kind, u64 first, u64 second, u64 ns)
+/* The waits in which tasks of this name had the CPU; none if there is no room. */
+INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second)
 {
-	u32 place = ((first ^ second) + kind) * MIX >> 58;
+	u32 place = (first ^ second) * MIX >> 58;
 	struct rival *rival = &cpu->rivals[place & (RIVALS - 1)];
 
-	if (!is(rival, kind, first, second)) {
-		place = search_rival(cpu, kind, first, second, place);
-		if (place >= RIVALS)
-			return;
-		rival = &cpu->rivals[place];
-	}
-	rival->ns += ns;
-	rival->count++;
-	if (ns > rival->longest)
-		rival->longest = ns;
+	if (is(rival, first, second))
+		return rival;
+	place = search_rival(cpu, first, second, place);
+	return place < RIVALS ? &cpu->rivals[place] : 0;
 }
 
 /* Nothing ran, and not since the CPU had to leave idle: the thread was throttled, perhaps. */
-static __attribute__((noinline)) int kept_off(struct cpu *cpu, struct task_struct *task, u64 ns)
+RARE int kept_off(struct cpu *cpu, struct task_struct *task, u64 ns)
 {
 	if (!cpu)
 		return 0;
@@ -266,43 +260,65 @@ static __attribute__((noinline)) int kept_off(struct cpu *cpu, struct task_struc
 	return 0;
 }
 
-/* A wait of a kind has ended on a CPU that `before` had until now. */
-INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, struct task_struct *before,
-		   struct task_struct *task, u64 now)
+/* How long the CPU that a thread wanted since `began` was idle since then. */
+RARE u64 idle_since(struct thread *thread, u64 began, u64 now)
 {
-	struct cpu *wanted = thread->cpu == here ? cpu : cpu_of(thread->cpu);
-	u64 then = thread->idle;
-	u64 idle = wanted ? idle_until(wanted, now) : then;
-	u64 ns = leave(thread, now);
+	struct cpu *wanted;
+	u64 idle;
 
-	/* Less than then, if it was thought to be idle and was not. */
-	idle = not_negative(idle - then);
-	if (idle > ns)
-		idle = ns;
+	if (!thread)
+		return 0;
+	wanted = cpu_of(thread->cpu);
+	if (!wanted)
+		return 0;
+	idle = idle_at(wanted->idle, now) - idle_at(thread->idle, began);
+	/* Negative if it was thought to be idle and was not. */
+	return not_negative(idle);
+}
+
+/* A wait of a kind has ended on a CPU that `prev` had until now. */
+INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, struct task_struct *prev, u32 out,
+		   struct task_struct *task, u64 began, u64 now)
+{
+	u64 ns = not_negative(now - began), idle = 0, first = 0, second = 0;
+	struct rival *rival = 0;
+
+	/* What ran there is not known here. */
+	if (thread->cpu != here)
+		out = 0;
+	COMPUTED(out);
+	if (!out || thread->idle != cpu->idle)
+		idle = idle_since(thread, began, now);
 	if (idle) {
+		if (idle > ns)
+			idle = ns;
 		if (kind == WOKEN && idle <= longest_idle_exit) {
 			add(cpu, thread, WAKING, idle);
 		} else {
 			add(cpu, thread, kind + 1, idle);
 			kept_off(cpu, task, idle);
 		}
+		ns -= idle;
+		if (!ns)
+			return;
 	}
-	ns -= idle;
-	if (ns) {
-		u64 first = 0, second = 0;
-
-		add(cpu, thread, kind, ns);
-		if (before->pid && thread->cpu == here) {
-			first = name_of(before)[0];
-			second = name_of(before)[1];
-		}
-		/* Threads of the kernel are soon done: rather the task that had the CPU at the end. */
-		if (kind == PREEMPTED && thread->by[0] && !(first && thread->by_kernel)) {
-			first = thread->by[0];
-			second = thread->by[1];
-		}
-		if (first)
-			had(cpu, kind, first, second, ns);
+	thread->ns[kind] += ns;
+	if (out) {
+		first = first_of(prev);
+		second = second_of(prev);
+	}
+	/* Threads of the kernel are soon done: rather the task that had the CPU at the end. */
+	if (kind == PREEMPTED && thread->by[0] && !(first && thread->by_kernel)) {
+		first = thread->by[0];
+		second = thread->by[1];
+	}
+	if (first)
+		rival = rival_of(cpu, first, second);
+	if (rival) {
+		rival->waits[kind != WOKEN].ns += ns;
+		count(&rival->waits[kind != WOKEN].sum, ns);
+	} else {
+		count(&cpu->sums[kind], ns);
 	}
 }
 
@@ -333,7 +349,7 @@ INLINE u32 state_of(struct task_struct *task, int preempted)
 /* From now on the slot is the reader's. */
 INLINE void ends(struct cpu *cpu, struct thread *thread, u64 now)
 {
-	thread->tid = 0;
+	thread->tid = NO_THREAD;
 	cpu->ended++;
 	become(thread, ENDED, now);
 }
@@ -341,73 +357,76 @@ INLINE void ends(struct cpu *cpu, struct thread *thread, u64 now)
 INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev,
 		     struct task_struct *next, int preempted, u64 now)
 {
-	u32 kind = thread->state == UNSEEN ? RAN : thread->state, state = state_of(prev, preempted);
+	u32 kind = thread->state, state;
+	u64 ns = not_negative(now - leave(thread));
 
-	if (kind == RAN)
-		add(cpu, thread, RAN, leave(thread, now));
-	else
-		add(cpu, thread, kind, leave(thread, now));
+	if (kind == RAN || kind == UNSEEN) {
+		add(cpu, thread, RAN, ns);
+	} else {
+		/* The switch to it was not traced. */
+		thread->woken = 0;
+		add(cpu, thread, kind, ns);
+	}
+	state = state_of(prev, preempted);
 	if (state == PREEMPTED) {
-		want(thread, cpu, here, now);
+		want(thread, cpu, here);
 		thread->by_kernel = (next->flags & PF_KTHREAD) != 0;
-		thread->by[0] = next->pid ? name_of(next)[0] : 0;
-		thread->by[1] = name_of(next)[1];
+		thread->by[0] = next->pid ? first_of(next) : 0;
+		thread->by[1] = second_of(next);
 	} else if (state == ENDED) {
 		return ends(cpu, thread, now);
 	}
 	become(thread, state, now);
 }
 
-INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev,
+INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev, u32 out,
 		 struct task_struct *next, u64 now)
 {
 	u32 kind = thread->state;
+	u64 woken = thread->woken, since = leave(thread);
 
-	if (kind == UNSEEN)
+	if (woken) {
+		u64 ns = not_negative(woken - since);
+
+		/* Constants make short programs of these. */
+		if (kind == SLEPT)
+			add(cpu, thread, SLEPT, ns);
+		else
+			add(cpu, thread, kind, ns);
+		thread->woken = 0;
+		kind = WOKEN;
+		since = woken;
+	} else if (kind == UNSEEN) {
 		kind = thread->assumed ? RAN : PREEMPTED;
-	/* Constants make short programs of these. */
+	}
 	if (kind == WOKEN)
-		waited(cpu, here, thread, WOKEN, prev, next, now);
+		waited(cpu, here, thread, WOKEN, prev, out, next, since, now);
 	else if (kind == PREEMPTED)
-		waited(cpu, here, thread, PREEMPTED, prev, next, now);
+		waited(cpu, here, thread, PREEMPTED, prev, out, next, since, now);
 	else
-		add(cpu, thread, kind, leave(thread, now));
+		add(cpu, thread, kind, not_negative(now - since));
 	become(thread, RAN, now);
 }
 
-SECTION("tp_btf/sched_switch")
-int sched_switch(u64 *args)
+/* A CPU switches between two tasks, of which one is followed, or the idle task. */
+INLINE void change(const u32 *here, struct thread *left, struct thread *came, struct task_struct *prev, u32 out,
+		   struct task_struct *next, u32 in, int preempted, u64 now)
 {
-	struct task_struct *prev = (void *)args[1], *next = (void *)args[2];
-	u32 out = prev->pid, in = next->pid, here;
-	struct table *table = all_threads();
-	struct thread *left, *came;
-	struct cpu *cpu;
-	u64 now;
+	struct cpu *cpu = map_lookup(&cpus, here);
 
-	if (!table)
-		return 0;
-	left = thread_of(table, out);
-	came = thread_of(table, in);
-	if (!left && !came && out && in)
-		return 0;
-	here = number_of_cpu(prev);
-	cpu = cpu_of(here);
 	if (!cpu)
-		return 0;
-	now = now_ns();
+		return;
 	/* Some kernels of virtual machines trace no switch when a CPU leaves idle. */
 	if (cpu->idle & IS_IDLE)
-		cpu->idle = out ? cpu->idle_before : idle_until(cpu, now);
+		cpu->idle = out ? cpu->idle_before : idle_at(cpu->idle, now);
 	if (!in) {
 		cpu->idle_before = cpu->idle;
 		cpu->idle = IS_IDLE | (now - cpu->idle);
 	}
 	if (left)
-		gives_up(cpu, here, left, prev, next, (u8)args[0], now);
+		gives_up(cpu, *here, left, prev, next, preempted, now);
 	if (came)
-		gets(cpu, here, came, prev, next, now);
-	return 0;
+		gets(cpu, *here, came, prev, out, next, now);
 }
 
 /* A task is put into the queue of a CPU. */
@@ -419,30 +438,25 @@ int sched_wakeup(u64 *args)
 	struct thread *thread;
 	struct cpu *cpu;
 	u32 there;
-	u64 now;
 
 	if (!table)
 		return 0;
 	thread = thread_of(table, task->pid);
 	/* One that has not given its CPU up yet, or is in a queue, goes on as it is. */
-	if (!thread || thread->state < BLOCKED || thread->state > SLEPT)
+	if (!thread || thread->state < BLOCKED || thread->state > SLEPT || thread->woken)
 		return 0;
 	there = number_of_cpu(task);
 	cpu = cpu_of(there);
 	if (!cpu)
 		return 0;
-	now = now_ns();
-	if (thread->state == SLEPT)
-		add(cpu, thread, SLEPT, leave(thread, now));
-	else
-		add(cpu, thread, thread->state, leave(thread, now));
-	want(thread, cpu, there, now);
-	become(thread, WOKEN, now);
+	want(thread, cpu, there);
+	barrier();
+	thread->woken = now_ns();
 	return 0;
 }
 
 /* Gives a free slot to a thread. */
-static __attribute__((noinline)) int claim(struct task_struct *task, u32 state)
+RARE int claim(struct task_struct *task, u32 state)
 {
 	u32 tid = task->pid, there = number_of_cpu(task);
 	struct table *table = all_threads();
@@ -451,15 +465,15 @@ static __attribute__((noinline)) int claim(struct task_struct *task, u32 state)
 	if (!cpu || !table)
 		return 0;
 	for (u32 probe = 0; probe < THREAD_PROBES; probe++) {
-		struct thread *thread = slot_at(table, tid + probe);
+		struct thread *thread = thread_at(table, tid + probe);
 		u64 now = now_ns();
 
 		if (thread->state)
 			continue;
 		if (probe)
-			slot_at(table, tid)->displaced = 1;
+			thread_at(table, tid)->displaced = 1;
 		thread->tid = tid;
-		want(thread, cpu, there, now);
+		want(thread, cpu, there);
 		become(thread, state, now);
 		cpu->began++;
 		return 0;
@@ -485,14 +499,15 @@ int sched_process_exec(u64 *args)
 	struct table *table = all_threads();
 	struct cpu *cpu = cpu_of(this_cpu());
 	struct thread *thread;
-	u64 now = now_ns();
+	u64 now;
 
 	if (!table || !cpu || before == (u32)task->pid)
 		return 0;
 	thread = thread_of(table, before);
 	if (!thread)
 		return 0;
-	add(cpu, thread, RAN, leave(thread, now));
+	now = now_ns();
+	add(cpu, thread, RAN, not_negative(now - leave(thread)));
 	ends(cpu, thread, now);
 	return claim(task, RAN);
 }

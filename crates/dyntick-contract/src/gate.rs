@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A gate for pipelines: limits that a measurement must keep, and the judgement on each.
+
+use dyntick_model::text::clean_line;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter, Write as _};
+use std::str::FromStr;
+
+/// A limit, e.g. `interruptions 2/s`: a quantity, and the most that is allowed of it on each CPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    what: Quantity,
+    most: Amount,
+}
+
+/// The quantity of a limit.
+#[derive(Clone, Debug, PartialEq)]
+enum Quantity {
+    /// All interruptions.
+    Interruptions,
+    /// The periodic ticks among them.
+    Ticks,
+    /// One cause, or all whose name begins so.
+    Cause(String),
+    /// The share of its time that the command lost.
+    Lost,
+}
+
+/// The most that is allowed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Amount {
+    PerSecond(f64),
+    Count(f64),
+    /// A share of the time, 0 to 1.
+    Share(f64),
+    /// The longest one, ns.
+    Longest(f64),
+}
+
+/// The figures of one CPU, or of the command's threads, as far as they were counted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// The CPU; `None` for the command.
+    pub cpu: Option<u32>,
+    /// The length of the measurement, s.
+    pub seconds: f64,
+    /// All interruptions; `None` for the command.
+    pub interruptions: Option<Counted>,
+    /// The causes. One may be a part of another, so they do not add up.
+    pub causes: Vec<Counted>,
+    /// The share of its time that the command lost, 0 to 1.
+    pub lost: Option<f64>,
+}
+
+/// One cause.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// Its name, as in the JSON of the verb.
+    pub name: String,
+    /// The number of interruptions.
+    pub count: u64,
+    /// Ticks among them.
+    pub ticks: u64,
+    /// Their time, ns; `None` if it is not known.
+    pub ns: Option<u64>,
+    /// The longest one, ns; `None` if it is not known.
+    pub longest_ns: Option<u64>,
+}
+
+/// The judgement on a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// True if every limit was kept; null if one could not be judged and none was exceeded.
+    pub held: Option<bool>,
+    /// Each limit on each CPU.
+    pub of: Vec<Judged>,
+}
+
+/// The judgement on one limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judged {
+    /// The limit, as it was given.
+    pub limit: String,
+    /// The CPU; null for the command.
+    pub cpu: Option<u32>,
+    /// The most that is allowed: per second, a number, a share (0 to 1) or ns, as the limit says.
+    pub most: f64,
+    /// The figure, in the same unit; null if it was not counted.
+    pub was: Option<f64>,
+    /// True if the limit was kept; null if the figure was not counted.
+    pub held: Option<bool>,
+    /// The causes that contribute most, the largest first.
+    pub culprits: Vec<String>,
+}
+
+/// The number of culprits that are named.
+const CULPRITS: usize = 3;
+
+impl Limit {
+    /// Judges these figures, which are those of all CPUs and of the command.
+    fn judge(&self, figures: &[Figures]) -> Vec<Judged> {
+        let is_of_command = self.what == Quantity::Lost;
+        let of = figures.iter().filter(|of| of.cpu.is_none() == is_of_command);
+        let mut judged: Vec<Judged> = of.map(|of| self.judge_one(of)).collect();
+        if judged.is_empty() {
+            let (limit, most) = (self.to_string(), self.most.value());
+            judged.push(Judged { limit, cpu: None, most, was: None, held: None, culprits: Vec::new() });
+        }
+        judged
+    }
+
+    fn judge_one(&self, figures: &Figures) -> Judged {
+        let mut causes: Vec<&Counted> =
+            figures.causes.iter().filter(|cause| self.what.is_about(cause)).collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse((cause.ns, cause.count)));
+        let all: Vec<&Counted> = match self.what {
+            Quantity::Interruptions => figures.interruptions.iter().collect(),
+            _ => causes.clone(),
+        };
+        let count = || all.iter().map(|cause| self.what.count(cause)).sum::<u64>() as f64;
+        let was = match self.most {
+            Amount::Share(_) if self.what == Quantity::Lost => figures.lost,
+            Amount::PerSecond(_) => Some(count() / figures.seconds),
+            Amount::Count(_) => Some(count()),
+            Amount::Share(_) => {
+                let ns: Option<u64> = all.iter().map(|cause| cause.ns).sum();
+                ns.map(|ns| ns as f64 / 1e9 / figures.seconds)
+            }
+            Amount::Longest(_) => {
+                let each: Option<Vec<u64>> = all.iter().map(|cause| cause.longest_ns).collect();
+                each.map(|each| each.into_iter().max().unwrap_or(0) as f64)
+            }
+        };
+        let most = self.most.value();
+        let culprit =
+            |cause: &&Counted| format!("{} {:.3}/s", cause.name, cause.count as f64 / figures.seconds);
+        Judged {
+            limit: self.to_string(),
+            cpu: figures.cpu,
+            most,
+            was,
+            held: was.map(|was| was <= most),
+            culprits: causes.iter().filter(|cause| cause.count > 0).take(CULPRITS).map(culprit).collect(),
+        }
+    }
+}
+
+impl Quantity {
+    fn is_about(&self, cause: &Counted) -> bool {
+        match self {
+            Quantity::Interruptions => true,
+            Quantity::Ticks => cause.ticks > 0,
+            Quantity::Cause(name) => cause.name == *name || cause.name.starts_with(&format!("{name}:")),
+            Quantity::Lost => false,
+        }
+    }
+
+    fn count(&self, cause: &Counted) -> u64 {
+        if *self == Quantity::Ticks { cause.ticks } else { cause.count }
+    }
+}
+
+impl Amount {
+    fn value(self) -> f64 {
+        let (Amount::PerSecond(value) | Amount::Count(value) | Amount::Share(value) | Amount::Longest(value)) =
+            self;
+        value
+    }
+}
+
+impl Display for Limit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let what = match &self.what {
+            Quantity::Interruptions => "interruptions",
+            Quantity::Ticks => "ticks",
+            Quantity::Lost => "lost",
+            Quantity::Cause(name) => name,
+        };
+        match self.most {
+            Amount::PerSecond(most) => write!(f, "{what} {most}/s"),
+            Amount::Count(most) => write!(f, "{what} {most}"),
+            Amount::Share(most) => write!(f, "{what} {}%", most * 100.0),
+            Amount::Longest(most) => write!(f, "{what} {}us", most / 1000.0),
+        }
+    }
+}
+
+/// The form of a limit, for messages.
+const FORM: &str = "must be WHAT MOST, e.g. 'interruptions 2/s', 'ticks 0', 'softirq:RCU 10/s', 'interruptions 0.1%' (of \
+                    the time), 'interruptions 50us' (the longest), 'lost 1%' (of the command's time)";
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let form = || FORM.to_owned();
+        let (what, most) = text.trim().rsplit_once(char::is_whitespace).ok_or_else(form)?;
+        let (number, unit) =
+            most.split_at(most.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(most.len()));
+        let number: f64 = number.parse().map_err(|_| form())?;
+        let most = match unit {
+            "/s" => Amount::PerSecond(number),
+            "" => Amount::Count(number),
+            "%" => Amount::Share(number / 100.0),
+            "ns" => Amount::Longest(number),
+            "us" | "µs" => Amount::Longest(number * 1e3),
+            "ms" => Amount::Longest(number * 1e6),
+            _ => return Err(form()),
+        };
+        let what = match what.trim() {
+            "interruptions" => Quantity::Interruptions,
+            "ticks" => Quantity::Ticks,
+            "lost" if matches!(most, Amount::Share(_)) => Quantity::Lost,
+            "lost" => return Err("lost is a share of the command's time: lost 1%".to_owned()),
+            "" => return Err(form()),
+            name => Quantity::Cause(name.to_owned()),
+        };
+        Ok(Self { what, most })
+    }
+}
+
+impl Gate {
+    /// Judges figures; `None` if there are no limits. Without figures nothing was counted.
+    pub fn judge(limits: &[Limit], figures: Option<&[Figures]>) -> Option<Self> {
+        let of: Vec<Judged> = limits.iter().flat_map(|limit| limit.judge(figures.unwrap_or(&[]))).collect();
+        let held = if of.iter().any(|one| one.held == Some(false)) {
+            Some(false)
+        } else if of.iter().any(|one| one.held.is_none()) {
+            None
+        } else {
+            Some(true)
+        };
+        (!limits.is_empty()).then_some(Self { held, of })
+    }
+
+    /// The exit status: 3 if a limit was exceeded, 2 if one could not be judged, else 0.
+    pub fn status(&self) -> u8 {
+        match self.held {
+            Some(true) => 0,
+            Some(false) => 3,
+            None => 2,
+        }
+    }
+
+    /// A line for each limit that was not kept, or could not be judged.
+    pub fn complaints(&self) -> Vec<String> {
+        self.of.iter().filter(|one| one.held != Some(true)).map(Judged::complaint).collect()
+    }
+
+    /// The judgement as JUnit XML, which CI systems read: a test case for each limit on each CPU.
+    pub fn junit(&self, suite: &str) -> String {
+        let failures = self.of.iter().filter(|one| one.held == Some(false)).count();
+        let errors = self.of.iter().filter(|one| one.held.is_none()).count();
+        let mut xml = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" \
+             errors=\"{errors}\">\n",
+            escaped(suite),
+            self.of.len()
+        );
+        for one in &self.of {
+            let name = escaped(&format!("{}{}", one.place(), one.limit));
+            let inner = match one.held {
+                Some(true) => String::new(),
+                Some(false) => format!("<failure message=\"{}\"/>", escaped(&one.complaint())),
+                None => format!("<error message=\"{}\"/>", escaped(&one.complaint())),
+            };
+            let _ = writeln!(
+                xml,
+                "  <testcase classname=\"{}\" name=\"{name}\">{inner}</testcase>",
+                escaped(suite)
+            );
+        }
+        xml + "</testsuite>\n"
+    }
+}
+
+impl Judged {
+    fn place(&self) -> String {
+        self.cpu.map_or(String::new(), |cpu| format!("CPU {cpu}: "))
+    }
+
+    fn complaint(&self) -> String {
+        let (place, limit) = (self.place(), &self.limit);
+        let Some(was) = self.was else { return format!("{place}{limit}: it could not be counted") };
+        let was = match limit
+            .rsplit_once(' ')
+            .map_or("", |(_, most)| most.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+        {
+            "%" => format!("{:.3}%", was * 100.0),
+            "us" => format!("{:.1}us", was / 1000.0),
+            unit => format!("{was:.3}{unit}"),
+        };
+        let by =
+            if self.culprits.is_empty() { String::new() } else { format!(": {}", self.culprits.join(", ")) };
+        clean_line(&format!("{place}{limit} exceeded: {was}{by}"))
+    }
+}
+
+/// A text within an attribute of XML.
+fn escaped(text: &str) -> String {
+    let text = clean_line(text);
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures() -> Vec<Figures> {
+        let cause = |name: &str, count, ticks, us: u64| Counted {
+            name: name.to_owned(),
+            count,
+            ticks,
+            ns: Some(us * 1000),
+            longest_ns: Some(us * 500),
+        };
+        let causes = vec![cause("not-adaptive", 500, 500, 9000), cause("softirq:RCU", 20, 0, 40)];
+        let of_command = Figures { cpu: None, seconds: 2.0, lost: Some(0.02), ..Figures::default() };
+        let interruptions = Some(cause("", 520, 500, 9040));
+        vec![Figures { cpu: Some(3), seconds: 2.0, interruptions, causes, lost: None }, of_command]
+    }
+
+    fn judged(limit: &str) -> (Option<f64>, Option<bool>) {
+        let gate = Gate::judge(&[limit.parse().unwrap()], Some(&figures())).unwrap();
+        assert_eq!(gate.of.len(), 1, "{limit}");
+        (gate.of[0].was, gate.held)
+    }
+
+    #[test]
+    fn limits_are_judged_in_their_unit() {
+        assert_eq!(judged("interruptions 260/s"), (Some(260.0), Some(true)));
+        assert_eq!(judged("interruptions 2/s"), (Some(260.0), Some(false)));
+        assert_eq!(judged("ticks 499"), (Some(500.0), Some(false)));
+        assert_eq!(judged("softirq 20"), (Some(20.0), Some(true)));
+        assert_eq!(judged("softirq:RCU 9/s"), (Some(10.0), Some(false)));
+        assert_eq!(judged("interruptions 0.5%"), (Some(0.00452), Some(true)));
+        assert_eq!(judged("interruptions 50us"), (Some(4_520_000.0), Some(false)));
+        assert_eq!(judged("lost 1%"), (Some(0.02), Some(false)));
+    }
+
+    #[test]
+    fn uncounted_is_neither_kept_nor_exceeded() {
+        let limits = ["interruptions 2/s".parse().unwrap()];
+        let gate = Gate::judge(&limits, None).unwrap();
+        assert_eq!((gate.held, gate.status()), (None, 2));
+        assert_eq!(gate.complaints(), ["interruptions 2/s: it could not be counted"]);
+        assert_eq!(Gate::judge(&[], None), None);
+        let mut unknown = figures();
+        unknown[0].interruptions.as_mut().unwrap().longest_ns = None;
+        let gate = Gate::judge(&["interruptions 9ms".parse().unwrap()], Some(&unknown)).unwrap();
+        assert_eq!(gate.held, None, "the longest is not known");
+    }
+
+    #[test]
+    fn complaint_names_the_culprits() {
+        let gate = Gate::judge(&["interruptions 2/s".parse().unwrap()], Some(&figures())).unwrap();
+        let line =
+            "CPU 3: interruptions 2/s exceeded: 260.000/s: not-adaptive 250.000/s, softirq:RCU 10.000/s";
+        assert_eq!((gate.status(), gate.complaints()), (3, vec![line.to_owned()]));
+        let xml = gate.junit("a <b> & \"c\"");
+        assert!(xml.contains(
+            "<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"1\" failures=\"1\" errors=\"0\">"
+        ));
+        assert!(
+            xml.contains(&format!(
+                "name=\"CPU 3: interruptions 2/s\"><failure message=\"{line}\"/></testcase>"
+            )),
+            "{xml}"
+        );
+    }
+
+    #[test]
+    fn misspelt_limits_are_refused() {
+        for text in
+            ["", "interruptions", "2/s", "interruptions 2/min", "interruptions x/s", "lost 3/s", "ticks -1"]
+        {
+            assert!(text.parse::<Limit>().is_err(), "{text}");
+        }
+        for text in ["interruptions 2/s", "ticks 0", "lost 1%", "hrtimer:x 50us"] {
+            assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The verdict on a measurement, and its figures for a gate.
+
+use super::ledger;
+use crate::adviser::Adviser;
+use crate::gate::{Counted, Figures};
+use crate::labels;
+use dyntick_count::{Class, CpuCounts, GroupRows, Measured, Row, per_cpu, rule};
+use dyntick_model::CpuList;
+use dyntick_record::verdict::{Case, Cause, Kind, Loss, Verdict, isolate};
+
+/// The largest losses, and the change that pays; `None` if nothing was counted.
+pub fn verdict(measured: &Measured, command: &[String], adviser: &Adviser) -> Option<Verdict> {
+    measured.counts.as_ref()?;
+    let ledger = ledger(measured);
+    let counts = per_cpu(measured);
+    let threads = ledger.as_ref().map_or(0, |ledger| ledger.threads);
+    let case = Case {
+        ledger: ledger.as_ref(),
+        causes: counts.iter().flat_map(|cpu| causes(cpu, &measured.cpus, adviser)).collect(),
+        cpus_ns: counts.iter().map(|cpu| cpu.time.ns).sum(),
+        quiet: adviser.cpus.are_quiet(&measured.cpus),
+        all_cpus: adviser.cpus.online.is_subset(&measured.cpus),
+        isolate: isolate(&adviser.cpus, &measured.cpus, threads, command),
+    };
+    Some(case.verdict())
+}
+
+/// The causes that were counted on a CPU. A group with parts has no cause of its own.
+fn causes(cpu: &CpuCounts, cpus: &CpuList, adviser: &Adviser) -> Vec<Cause> {
+    let rows = |group: &'_ GroupRows| -> Vec<(Row, bool)> {
+        let is_task = group.class() == Some(Class::UserTasks);
+        leaves(group).iter().filter(|row| !row.is_counted_only()).map(|row| (row.clone(), is_task)).collect()
+    };
+    let number = cpu.cpus.iter().next().unwrap_or_default();
+    let cause = |(row, is_task): (Row, bool)| {
+        let rule = rule(&adviser.cause_of(&row)?);
+        let loss = Loss {
+            what: labels::of(&row.what),
+            ns: Some(row.count.ns),
+            count: row.count.count,
+            longest_ns: row.count.longest_ns,
+            tick: row.is_tick(),
+            fix: adviser.fixes(rule, number, cpus, row.irq()).into_iter().next(),
+            ..Loss::default()
+        };
+        Some(Cause { loss, kind: if is_task { Kind::Task } else { Kind::Interruption } })
+    };
+    cpu.groups.iter().flat_map(rows).filter_map(cause).collect()
+}
+
+/// The parts of a group, or the group if it has none.
+fn leaves(group: &GroupRows) -> &[Row] {
+    if group.parts.is_empty() { std::slice::from_ref(&group.row) } else { &group.parts }
+}
+
+/// The figures of each CPU and of the command's threads, for a gate; `None` if nothing was counted.
+pub fn figures(measured: &Measured, adviser: &Adviser) -> Option<Vec<Figures>> {
+    measured.counts.as_ref()?;
+    let seconds = measured.seconds();
+    let of_cpu = |cpu: CpuCounts| Figures {
+        cpu: cpu.cpus.iter().next(),
+        seconds,
+        interruptions: Some(Counted {
+            count: cpu.interruptions(),
+            ticks: cpu.ticks,
+            ns: Some(cpu.time.interruptions_ns),
+            longest_ns: cpu
+                .of_class(Class::Interruption)
+                .filter_map(|group| group.row.count.longest_ns)
+                .max(),
+            ..Counted::default()
+        }),
+        causes: cpu.of_class(Class::Interruption).flat_map(leaves).map(|row| counted(row, adviser)).collect(),
+        lost: None,
+    };
+    let of_command = ledger(measured).map(|ledger| Figures {
+        seconds,
+        lost: Some(ledger.lost_share),
+        ..Figures::default()
+    });
+    Some(per_cpu(measured).into_iter().map(of_cpu).chain(of_command).collect())
+}
+
+/// A row under the name of its cause. Rows without one, e.g. sums, have the printed name.
+fn counted(row: &Row, adviser: &Adviser) -> Counted {
+    let cause = adviser.cause_of(row);
+    Counted {
+        name: cause.map_or_else(|| labels::of(&row.what), |cause| cause.to_string()),
+        count: row.count.count,
+        ticks: if row.is_tick() { row.count.count } else { 0 },
+        ns: Some(row.count.ns),
+        longest_ns: row.count.longest_ns,
+    }
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The verdict: what took the time, and the one change that pays. Its rules are in the book (docs/src/verdicts.md).
+
+use crate::ledger::{Ledger, PREEMPTED, Part};
+use crate::sums::share;
+use dyntick_check::shell;
+use dyntick_model::{CpuList, Fix};
+use dyntick_observe::facts::Cpus;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+
+/// The number of losses that are named.
+const MOST_LOSSES: usize = 3;
+
+/// The share of all losses below which one is not named after the largest.
+const NAMED_FROM: f64 = 0.1;
+
+/// The share of time on unrecorded CPUs from which on it is said.
+const MOSTLY_UNSEEN: f64 = 0.5;
+
+/// The losses of time, the change against the largest of those that are worth one, and an interruption that is not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The subject of the losses: true for the threads of the command, false for the measured CPUs. Threads that slept
+    /// nearly all the time are none, e.g. those of `sleep 5`.
+    pub of_threads: bool,
+    /// The losses: the largest, and those of at least a tenth of all; at most 3.
+    pub losses: Vec<Loss>,
+    /// The change that pays; null if nothing is worth one, or nothing is known to help.
+    pub worth: Option<Change>,
+    /// The interruption that a reader would ask about first and that is not worth a change; null if there is none.
+    pub not_worth: Option<Loss>,
+    /// True if all CPUs were measured: the fixes against interruptions need the CPUs that are to be quiet.
+    pub needs_cpus: bool,
+    /// The bar above which a loss is worth a change.
+    pub bar: Bar,
+    /// The share of the time that the threads spent on CPUs that were not recorded, 0 to 1, if it is most of it.
+    pub unseen_share: Option<f64>,
+}
+
+/// The time that one kind of event took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Loss {
+    /// The kind, in words.
+    pub what: String,
+    /// The time, ns; null if only the number is known.
+    pub ns: Option<u64>,
+    /// The time as a share, 0 to 1: of the time that the command's threads did not sleep, else of the CPUs' time.
+    pub share: f64,
+    /// The number of pieces.
+    pub count: u64,
+    /// The longest piece, ns.
+    pub longest_ns: Option<u64>,
+    /// True for the periodic tick.
+    pub tick: bool,
+    /// The best fix; null if none is known.
+    pub fix: Option<Fix>,
+}
+
+/// A change that pays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// The loss that it removes or makes smaller.
+    pub against: String,
+    /// The change.
+    pub change: Fix,
+}
+
+/// The bar above which a loss is worth a change: either of its limits is enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bar {
+    /// A share of the time, 0 to 1.
+    pub share: f64,
+    /// The length of one piece, ns.
+    pub longest_ns: u64,
+}
+
+impl Bar {
+    /// A program on a shared CPU.
+    const USUAL: Self = Self { share: 0.01, longest_ns: 1_000_000 };
+
+    /// A CPU that was isolated or made adaptive, so that nothing else runs there.
+    const QUIET: Self = Self { share: 0.0001, longest_ns: 10_000 };
+
+    /// Returns true if a loss is worth a change.
+    pub fn is_exceeded_by(&self, loss: &Loss) -> bool {
+        loss.share >= self.share || loss.longest_ns.is_some_and(|ns| ns >= self.longest_ns)
+    }
+}
+
+/// The figures that a verdict is made from.
+#[derive(Default)]
+pub struct Case<'a> {
+    /// The time of the command's threads, if there is a command.
+    pub ledger: Option<&'a Ledger>,
+    /// The causes of interruptions of the measured CPUs.
+    pub causes: Vec<Cause>,
+    /// The time of the measured CPUs together, ns.
+    pub cpus_ns: u64,
+    /// True if the measured CPUs are isolated or adaptive.
+    pub quiet: bool,
+    /// True if all CPUs of the machine are measured, so that none is known to be one that must be quiet.
+    pub all_cpus: bool,
+    /// The command that would keep other tasks away from the measured one.
+    pub isolate: Option<String>,
+}
+
+/// A cause of interruptions.
+pub struct Cause {
+    /// Its figures, without a share.
+    pub loss: Loss,
+    /// The kind of cause.
+    pub kind: Kind,
+}
+
+/// The kind of a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An interruption.
+    Interruption,
+    /// The time slices of another user task, which are no interruptions.
+    Task,
+    /// Time that no event of the kernel shows, e.g. steal time.
+    Unseen,
+}
+
+impl Case<'_> {
+    /// The verdict on this case.
+    pub fn verdict(self) -> Verdict {
+        let (bar, of) = (if self.quiet { Bar::QUIET } else { Bar::USUAL }, self.cpus_ns);
+        let mut causes: Vec<Cause> = self.causes.into_iter().map(|cause| cause.with_share(of)).collect();
+        if self.all_cpus {
+            causes.iter_mut().for_each(|cause| cause.loss.fix = None);
+        }
+        let remedies = Remedies {
+            tasks: self.isolate.map(Fix::Command).or_else(|| fix_of_largest(&causes, Kind::Task)),
+            interruptions: fix_of_largest(&causes, Kind::Interruption),
+        };
+        let ledger = self.ledger.filter(|ledger| ledger.is_worth_a_verdict(self.cpus_ns));
+        let mut losses: Vec<Loss> = match ledger {
+            Some(ledger) => of_threads(ledger, &remedies),
+            None => causes.iter().map(|cause| cause.loss.clone()).collect(),
+        };
+        losses.sort_by_key(|loss| Reverse(loss.ns));
+        let worth = losses.iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
+        let not_worth = not_worth(causes, &bar);
+        let all_ns: u64 = losses.iter().filter_map(|loss| loss.ns).sum();
+        let is_named =
+            |loss: &Loss| loss.ns.is_some_and(|ns| ns > 0 && ns as f64 >= NAMED_FROM * all_ns as f64);
+        losses.retain(is_named);
+        losses.truncate(MOST_LOSSES);
+        let unseen = ledger.map(Ledger::unseen_share).filter(|share| *share >= MOSTLY_UNSEEN);
+        Verdict {
+            of_threads: ledger.is_some(),
+            losses,
+            worth,
+            not_worth,
+            needs_cpus: self.all_cpus,
+            bar,
+            unseen_share: unseen,
+        }
+    }
+}
+
+/// The share of the CPUs' time for which threads must have been awake, or kept from being so, to be a subject.
+const AWAKE_FROM: f64 = 0.005;
+
+impl Ledger {
+    fn is_worth_a_verdict(&self, cpus_ns: u64) -> bool {
+        cpus_ns == 0 || self.awake_ns as f64 >= AWAKE_FROM * cpus_ns as f64
+    }
+}
+
+impl Cause {
+    fn with_share(mut self, of: u64) -> Self {
+        self.loss.share = share(self.loss.ns.unwrap_or(0) as f64, of as f64);
+        self
+    }
+}
+
+impl Loss {
+    fn change(&self) -> Option<Change> {
+        Some(Change { against: self.what.clone(), change: self.fix.clone()? })
+    }
+}
+
+/// The fixes for the parts of a ledger that have none of their own.
+struct Remedies {
+    tasks: Option<Fix>,
+    interruptions: Option<Fix>,
+}
+
+/// The fix of the largest cause of a kind.
+fn fix_of_largest(causes: &[Cause], kind: Kind) -> Option<Fix> {
+    let of = causes.iter().filter(|cause| cause.kind == kind);
+    of.max_by_key(|cause| cause.loss.ns)?.loss.fix.clone()
+}
+
+/// The name of the part of interrupts in a ledger.
+const INTERRUPTED: &str = "interrupted";
+
+/// The losses of a command's threads.
+fn of_threads(ledger: &Ledger, remedies: &Remedies) -> Vec<Loss> {
+    let loss = |part: &Part| Loss {
+        what: part.title.clone(),
+        ns: part.ns,
+        share: share(part.ns.unwrap_or(0) as f64, ledger.awake_ns as f64),
+        count: part.count,
+        longest_ns: part.longest_ns,
+        tick: false,
+        fix: match part.part {
+            PREEMPTED if part.own => None,
+            PREEMPTED => remedies.tasks.clone(),
+            INTERRUPTED => remedies.interruptions.clone(),
+            _ => part.fixes.first().cloned(),
+        },
+    };
+    let parts = ledger.folded();
+    parts.iter().filter(|part| part.lost && part.ns.is_some()).map(loss).collect()
+}
+
+/// The tick if it is below the bar, else the largest interruption below it.
+fn not_worth(causes: Vec<Cause>, bar: &Bar) -> Option<Loss> {
+    let below = causes.into_iter().filter(|cause| cause.kind == Kind::Interruption).map(|cause| cause.loss);
+    let below = below.filter(|loss| loss.ns.is_some_and(|ns| ns > 0) && !bar.is_exceeded_by(loss));
+    below.max_by_key(|loss| (loss.tick, loss.ns))
+}
+
+/// The command that keeps other tasks away from a command: on the measured CPUs if others are left, else on the last
+/// CPU, which one thread can do with. `None` if there is no command, or they are isolated already.
+pub fn isolate(machine: &Cpus, cpus: &CpuList, threads: u64, command: &[String]) -> Option<String> {
+    let leaves_others = |cpus: &CpuList| !cpus.is_empty() && !machine.online.is_subset(cpus);
+    let last = || machine.online.iter().max().map(|cpu| CpuList::from_iter([cpu])).filter(|_| threads == 1);
+    let cpus = Some(cpus.clone()).filter(leaves_others).or_else(last).filter(leaves_others)?;
+    let is_possible = !command.is_empty() && !cpus.is_subset(&machine.isolated);
+    is_possible.then(|| format!("dyntick isolate -C {cpus} -- {}", shell::command(command)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn part(part: &'static str, title: &str, ms: u64, longest_ms: u64) -> Part {
+        Part {
+            part,
+            title: title.to_owned(),
+            task: (part == PREEMPTED).then(|| title.to_owned()),
+            own: false,
+            lost: part != "ran",
+            ns: Some(ms * MS),
+            count: 3,
+            longest_ns: Some(longest_ms * MS),
+            by: Vec::new(),
+            explanation: "",
+            fixes: Vec::new(),
+        }
+    }
+
+    fn ledger(parts: Vec<Part>) -> Ledger {
+        let sum = |lost: bool| {
+            parts.iter().filter(|part| part.lost || !lost).filter_map(|part| part.ns).sum::<u64>()
+        };
+        Ledger { lived_ns: sum(false), lost_ns: sum(true), awake_ns: sum(false), parts, ..Ledger::default() }
+    }
+
+    fn cause(what: &str, tick: bool, ms: u64, longest_ns: u64) -> Cause {
+        let fix = Some(Fix::Boot(format!("no-{what}")));
+        let (ns, longest_ns) = (Some(ms * MS), Some(longest_ns));
+        let loss = Loss { what: what.to_owned(), ns, longest_ns, count: 9, tick, fix, share: 0.0 };
+        Cause { loss, kind: Kind::Interruption }
+    }
+
+    #[test]
+    fn waits_for_any_other_task_are_one_loss_and_isolate_helps() {
+        let parts = vec![
+            part(PREEMPTED, "cc1", 60, 4),
+            part(PREEMPTED, "gcc", 50, 4),
+            part("blocked", "blocked by a lock", 70, 1),
+            part("ran", "ran", 820, 9),
+        ];
+        let ledger = ledger(parts);
+        let causes = vec![cause("tick", true, 5, 90_000), cause("softirq", false, 7, 80_000)];
+        let case = Case {
+            ledger: Some(&ledger),
+            causes,
+            cpus_ns: 1000 * MS,
+            isolate: Some("dyntick isolate -C 1 -- x".to_owned()),
+            ..Case::default()
+        };
+        let verdict = case.verdict();
+        let losses: Vec<_> = verdict.losses.iter().map(|loss| (loss.what.as_str(), loss.ns)).collect();
+        assert_eq!(
+            losses,
+            [
+                ("ready to run, while other tasks had the CPU: cc1, gcc", Some(110 * MS)),
+                ("blocked by a lock", Some(70 * MS))
+            ]
+        );
+        let worth = verdict.worth.unwrap();
+        assert_eq!(worth.change, Fix::Command("dyntick isolate -C 1 -- x".to_owned()));
+        assert_eq!(verdict.not_worth.unwrap().what, "tick", "the one that readers ask about");
+    }
+
+    #[test]
+    fn change_is_shown_only_above_the_bar() {
+        let verdict = |quiet, longest_ns| {
+            let causes = vec![cause("tick", true, 5, longest_ns)];
+            Case { causes, cpus_ns: 1000 * MS, quiet, ..Case::default() }.verdict()
+        };
+        let below = verdict(false, 90_000);
+        assert_eq!((below.worth, below.not_worth.map(|loss| loss.what)), (None, Some("tick".to_owned())));
+        for above in [verdict(false, MS), verdict(true, 90_000)] {
+            assert_eq!(above.worth.unwrap().change, Fix::Boot("no-tick".to_owned()));
+            assert_eq!(above.not_worth, None);
+        }
+    }
+
+    #[test]
+    fn time_on_unrecorded_cpus_is_said_if_it_is_most() {
+        let of = |unseen| {
+            let mut ledger = ledger(vec![part("ran", "ran", 40, 1), part("unseen", "unseen", unseen, 1)]);
+            ledger.parts[1].lost = false;
+            Case { ledger: Some(&ledger), ..Case::default() }.verdict().unseen_share
+        };
+        assert_eq!((of(39), of(60)), (None, Some(0.6)));
+    }
+}

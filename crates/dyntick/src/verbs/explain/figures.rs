@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The figures of findings, for a gate.
+
+use dyntick_contract::gate::{Counted, Figures};
+use dyntick_record::{CauseFindings, Findings, Section};
+
+/// The figures of each CPU, or of the threads of `--of` as those of the command, and the share of time that was lost.
+pub fn of(findings: &Findings) -> Vec<Figures> {
+    let of_cpu = |cpu: u32, section: &Section| Figures {
+        cpu: Some(cpu),
+        seconds: findings.seconds,
+        interruptions: Some(Counted {
+            count: section.interruptions,
+            ticks: section.causes.iter().map(|cause| cause.ticks).sum(),
+            ns: Some(section.interrupted_ns),
+            longest_ns: interruptions(section).filter_map(|cause| cause.durations_ns).map(|of| of.max).max(),
+            ..Counted::default()
+        }),
+        causes: interruptions(section).map(counted).collect(),
+        lost: None,
+    };
+    let of_command = findings.ledger.iter().map(|ledger| Figures {
+        seconds: findings.seconds,
+        lost: Some(ledger.lost_share),
+        ..Figures::default()
+    });
+    let cpus = findings.cpus.iter().map(|cpu| of_cpu(cpu.cpu, &cpu.section));
+    // Threads were interrupted wherever they ran: they count for the first of their CPUs.
+    let threads =
+        findings.threads.iter().map(|of| of_cpu(of.cpus.iter().next().unwrap_or_default(), &of.section));
+    cpus.chain(threads).chain(of_command).collect()
+}
+
+fn interruptions(section: &Section) -> impl Iterator<Item = &CauseFindings> {
+    section.causes.iter().filter(|cause| cause.interruptions > 0)
+}
+
+fn counted(cause: &CauseFindings) -> Counted {
+    Counted {
+        name: cause.cause.to_string(),
+        count: cause.interruptions,
+        ticks: cause.ticks,
+        ns: cause.total_ns,
+        longest_ns: cause.durations_ns.map(|of| of.max),
+    }
+}
