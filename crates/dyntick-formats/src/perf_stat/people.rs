@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The table for people: ` Performance counter stats for 'CMD' (3 runs):`, then lines such as `60,243.87 msec task-clock`
-//! with derived figures behind a `#`, and below it the times. With `-I` each line begins with the end of its interval,
-//! with `-A` and similar options with the part of the machine.
+//! The table for people: ` Performance counter stats for 'CMD' (3 runs):`, then lines such as `60,243.87 msec
+//! task-clock` with derived figures behind a `#`, and below it the times. With `-I` each line begins with the end
+//! of its interval, with `-A` and similar options with the part of the machine.
 
 use super::{Count, TOOL};
 use crate::Error;

@@ -59,7 +59,7 @@ pub fn figure_name(row: &Row, point: Option<&Point>) -> String {
     }
 }
 
-/// What a side was watched for: `600000 samples, 600 s`.
+/// The exposure of a side: `600000 samples, 600 s`.
 pub fn exposure(exposure: &Exposure) -> String {
     let samples = exposure.samples.map(|samples| format!("{samples} samples"));
     let seconds = exposure.seconds.map(time);
