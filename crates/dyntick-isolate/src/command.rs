@@ -33,8 +33,16 @@ pub struct Running {
 impl Running {
     /// Starts it with this process's environment, folder and terminal.
     pub fn start(command: &[OsString], placement: &Placement) -> io::Result<Self> {
+        Self::start_into(command, placement, None)
+    }
+
+    /// The same with its standard output in a file.
+    pub fn start_into(command: &[OsString], placement: &Placement, output: Option<File>) -> io::Result<Self> {
         let mut start = Command::new(&command[0]);
         start.args(&command[1..]);
+        if let Some(output) = output {
+            start.stdout(output);
+        }
         let entrance = placement.partition.as_ref().map(|group| group.join("cgroup.procs"));
         let entrance = entrance.map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
         let set = cpu_set(&placement.cpus);

@@ -14,6 +14,7 @@ use crate::restore::{Restored, restore};
 use crate::system::Live;
 use crate::{Change, Subject, signals};
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -98,9 +99,19 @@ impl Isolation {
 
     /// Starts the command on the CPUs.
     pub fn start(&self, command: &[OsString], fifo: Option<u32>) -> io::Result<Running> {
+        self.start_into(command, fifo, None)
+    }
+
+    /// The same with its standard output in a file.
+    pub fn start_into(
+        &self,
+        command: &[OsString],
+        fifo: Option<u32>,
+        output: Option<File>,
+    ) -> io::Result<Running> {
         let placement =
             Placement { cpus: self.request.cpus.clone(), partition: self.applied.partition.clone(), fifo };
-        Running::start(command, &placement)
+        Running::start_into(command, &placement, output)
     }
 
     /// Returns true if the partition is still valid; `None` if there was none.

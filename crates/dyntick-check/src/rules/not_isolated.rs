@@ -42,14 +42,14 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         _ => "The scheduler places any task there.".to_owned(),
     };
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
-    let tick = if can_stop { "" } else { ", which this kernel cannot stop: it has no CONFIG_NO_HZ_FULL" };
+    let stays = if can_stop { "" } else { ", which this kernel cannot stop: it has no CONFIG_NO_HZ_FULL" };
     let finding = RULE
         .warning(format!("{} not isolated", cpus_are(&free)))
         .on(&free)
         .seen(machine.evidence(ISOLATED))
         .seen(machine.evidence(NOHZ_FULL))
         .seen(machine.balanced_partition(&free).and_then(|file| machine.evidence(file)))
-        .so(format!("{placed} The tick comes HZ times a second while one runs{tick}."));
+        .so(format!("{placed} The tick comes HZ times a second while one runs{stays}."));
     if machine.online.difference(&machine.target).is_empty() {
         return vec![finding.advice("leave at least one CPU out, for housekeeping")];
     }

@@ -16,6 +16,7 @@ mod explain_of;
 mod explain_stacks;
 mod export;
 mod fixes;
+mod gate;
 mod hostile_guest;
 mod hostile_names;
 mod idle_states;

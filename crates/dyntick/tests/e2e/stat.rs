@@ -199,7 +199,10 @@ fn tells_what_it_can(source: &str, needs: &str) {
         return;
     };
     let stat: Printed = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((stat.counted, stat.source), (false, None));
+    assert_eq!((stat.counted, stat.source, output.status.code()), (false, None, Some(2)));
+    let cpu = &stat.cpus[0];
+    let uncounted = (&cpu.interruptions, cpu.ticks, cpu.interrupted_ns);
+    assert!(matches!(uncounted, (None, None, None)), "not counted is null, and not 0: {cpu:#?}");
     let names_it = |lack: &Missing| lack.needs.contains(needs);
     assert!(stat.missing.iter().any(names_it), "{:?}", stat.missing);
     let machine = &stat.cpus[0].machine;

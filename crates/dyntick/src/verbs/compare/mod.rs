@@ -90,7 +90,26 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl Arguments {
-    fn wanted(&self) -> Result<Wanted> {
+    /// The comparison of a verb's own runs: figures that patterns find in their output are better if they are lower.
+    pub fn of_runs(pattern: Vec<String>, json: bool, full: bool, target: Target) -> Self {
+        Self {
+            sides: Vec::new(),
+            metrics: Vec::new(),
+            same_within: 5.0,
+            above: Vec::new(),
+            unit: None,
+            pattern,
+            path: Vec::new(),
+            better: Direction::Lower,
+            full,
+            fail_on: FailOn::Worse,
+            json,
+            target,
+        }
+    }
+
+    /// The figures that are read of each side.
+    pub fn wanted(&self) -> Result<Wanted> {
         let picks = self.picks()?;
         let unit = match self.unit.as_deref() {
             _ if !picks.is_empty() => None,
@@ -183,6 +202,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for (label, path) in labelled(&arguments.sides) {
         known.push(sides::read(&label, Path::new(path), &wanted).with_context(|| path.to_owned())?);
     }
+    judged(known, arguments)
+}
+
+/// Compares sides and prints the result; the status is 1 where the comparison failed.
+pub fn judged(known: Vec<KnownSide>, arguments: &Arguments) -> Result<ExitCode> {
     let mut printed = compared(known, arguments);
     if printed.comparison.rows.is_empty() {
         bail!("{}", nothing_in_common(&printed.comparison, &arguments.metrics));

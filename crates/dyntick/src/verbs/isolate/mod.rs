@@ -2,6 +2,7 @@
 //! `dyntick isolate`: quiet CPUs while a command runs.
 
 mod changes;
+mod pairs;
 mod report;
 
 use crate::gate::Limits;
@@ -63,6 +64,15 @@ pub struct Arguments {
     /// Limit the exit latency of these CPUs' idle states to US µs; 0 leaves idle states alone
     #[arg(long, value_name = "US", default_value_t = 2)]
     idle_latency: u32,
+    /// Run the command N times as it is and N times isolated, in turn, and compare its time, its waits, and the figures
+    /// in its output
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),
+        conflicts_with_all = ["dry_run", "restore", "max_interruptions", "at_most", "junit"])]
+    compare: Option<u32>,
+    /// With --compare: the number that REGEX finds in the command's output, in its one group; NAME=REGEX names it.
+    /// Output of tools that `compare` reads needs none
+    #[arg(long, value_name = "REGEX", requires = "compare")]
+    metric: Vec<String>,
     /// Exit with status 1 if the CPUs were interrupted more than N times; see also --at-most
     #[arg(long, value_name = "N")]
     max_interruptions: Option<u64>,
@@ -104,6 +114,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     if let Err(error) = find_as_shell(program) {
         return Ok(not_started(program, &error));
+    }
+    if let Some(pairs) = arguments.compare {
+        return pairs::run(arguments, &request, pairs);
     }
     let own = std::env::current_exe().context("find this program")?;
     match Isolation::begin(&request, &arguments.command, &own, given_up) {

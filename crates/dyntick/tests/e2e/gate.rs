@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Limits for pipelines, and the comparison of a command as it is and isolated.
+
+use crate::harness::{documents, dyntick, text};
+use serde_json::Value;
+
+/// Measures CPU 0 of this machine, which always has interruptions; `None` if it does not let stat count.
+fn gated(limits: &[&str], command: &[&str]) -> Option<(i32, Value, String, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let [json, junit] = ["stat.json", "junit.xml"].map(|name| folder.path().join(name));
+    let mut stat = dyntick();
+    stat.args(["stat", "-C", "0", "--json", "-o"]).arg(&json).arg("--junit").arg(&junit);
+    limits.iter().for_each(|limit| _ = stat.args(["--at-most", limit]));
+    let output = stat.arg("--").args(command).output().unwrap();
+    let document: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    if document["counted"] != true {
+        assert_ne!(output.status.code(), Some(0), "what is not counted keeps no limit");
+        eprintln!("skipped: {}", document["missing"]);
+        return None;
+    }
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    Some((output.status.code().unwrap(), document, xml, text(&output.stderr)))
+}
+
+#[test]
+fn exceeded_limit_is_told_in_every_form() {
+    let limits = ["interruptions 0", "interruptions 10000000/s", "lost 100%"];
+    let Some((status, document, xml, stderr)) = gated(&limits, &["sleep", "0.3"]) else { return };
+    assert_eq!(status, 3, "{stderr}");
+    let held: Vec<&Value> =
+        document["gate"]["of"].as_array().unwrap().iter().map(|one| &one["held"]).collect();
+    assert_eq!(held, [&Value::Bool(false), &Value::Bool(true), &Value::Bool(true)]);
+    assert!(stderr.contains("CPU 0: interruptions 0 exceeded: "), "{stderr}");
+    assert!(xml.contains("tests=\"3\" failures=\"1\" errors=\"0\""), "{xml}");
+}
+
+#[test]
+fn kept_limits_pass_and_a_failed_command_keeps_its_status() {
+    let Some((status, document, ..)) = gated(&["interruptions 10000000/s"], &["true"]) else { return };
+    assert_eq!((status, &document["gate"]["held"]), (0, &Value::Bool(true)));
+    let (status, ..) = gated(&["interruptions 0"], &["sh", "-c", "sleep 0.3; exit 7"]).unwrap();
+    assert_eq!(status, 7);
+}
+
+/// Beside a program that wants the same CPU, the command waits less once it is isolated.
+#[test]
+fn isolated_command_waits_less_than_as_it_is() {
+    const WORK: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo took 12.5 ms";
+    let script = format!(
+        "busybox --install -s /bin; for n in 1 2 3; do sh -c 'while :; do :; done' & done; echo; echo @pairs; \
+         dyntick isolate -C 1 --compare 4 --metric 'took=took ([0-9.]+) ms' --json -o - -- sh -c '{WORK}'; echo; echo @"
+    );
+    let documents = documents::printed("debian:6.12", "", &script);
+    let rows = documents["pairs"]["rows"].as_array().expect("rows").clone();
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["metric"].as_str()).collect();
+    for name in ["command/time", "command/waited for others", "took"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    let waited = rows.iter().find(|row| row["metric"] == "command/waited for others").unwrap();
+    assert!(waited.to_string().contains("better"), "{waited:#}");
+}
