@@ -64,11 +64,11 @@ fn kernels_by_path_have_names() {
         .unwrap_or_else(|| std::path::Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
     let images =
         std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
-    let files =
+    let mut files =
         images.filter_map(|boot| std::fs::read_dir(boot).ok()).flatten().flatten().map(|file| file.path());
     let is_image =
         |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("vmlinuz-6.1.");
-    let image = files.filter(is_image).next().unwrap();
+    let image = files.find(is_image).unwrap();
     for tree in ["old", "new"] {
         std::fs::create_dir(folder.path().join(tree)).unwrap();
         std::fs::copy(&image, folder.path().join(tree).join("bzImage")).unwrap();

@@ -304,10 +304,13 @@ mod tests {
     #[test]
     fn one_claim_is_the_answer_and_several_are_counted() {
         let one = verdict(&[("", Ruling::Reproduced)], "6 of 6 runs");
-        assert_eq!(of_claims(&[one.clone()]).unwrap(), "“The patch removes every tick” holds (6 of 6 runs).");
+        assert_eq!(
+            of_claims(std::slice::from_ref(&one)).unwrap(),
+            "“The patch removes every tick” holds (6 of 6 runs)."
+        );
         let published = Verdict { published: true, ..verdict(&[("", Ruling::NotReproduced)], "") };
         assert_eq!(
-            of_claims(&[published.clone()]).unwrap(),
+            of_claims(std::slice::from_ref(&published)).unwrap(),
             "“The patch removes every tick” is not reproduced."
         );
         assert_eq!(
@@ -321,12 +324,12 @@ mod tests {
     fn a_verdict_that_differs_between_two_kernels_comes_first() {
         let turned = verdict(&[("before", Ruling::NotReproduced), ("after", Ruling::Reproduced)], "");
         assert_eq!(
-            of_two_verdicts(&[turned.clone()], &sides()).unwrap(),
+            of_two_verdicts(std::slice::from_ref(&turned), &sides()).unwrap(),
             "“The patch removes every tick” holds with after, and does not hold with before."
         );
         let same = verdict(&[("before", Ruling::Reproduced), ("after", Ruling::Reproduced)], "");
         assert_eq!(
-            of_two_verdicts(&[same.clone()], &sides()).unwrap(),
+            of_two_verdicts(std::slice::from_ref(&same), &sides()).unwrap(),
             "“The patch removes every tick” holds with before and with after."
         );
         let both = of_two_verdicts(&[same.clone(), same, turned], &sides()).unwrap();

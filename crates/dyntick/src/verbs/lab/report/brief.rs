@@ -36,6 +36,8 @@ struct Room {
     values: usize,
     /// Claims.
     claims: usize,
+    /// True if a mail may split a table that is too wide, and not leave figures out.
+    split: bool,
 }
 
 /// The short form of a report: as many cases, settings and claims as fit on its page.
@@ -52,16 +54,17 @@ pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Do
     all.find(fits).unwrap_or_else(|| with(SMALLEST))
 }
 
-const SMALLEST: Room = Room { rows: 2, values: 0, claims: 2 };
+const SMALLEST: Room = Room { rows: 2, values: 0, claims: 2, split: false };
 
 /// The sizes from the largest to the smallest: first rows are left out, then settings, then claims, and at last more
 /// rows.
 fn rooms() -> impl Iterator<Item = Room> {
-    let room = |rows, values, claims| Room { rows, values, claims };
-    let rows = (6..=16).rev().map(move |rows| room(rows, 4, usize::MAX));
-    let values = (0..=3).rev().map(move |values| room(6, values, usize::MAX));
-    let claims = (3..=10).rev().map(move |claims| room(5, 0, claims));
-    rows.chain(values).chain(claims).chain([room(3, 0, 3), SMALLEST])
+    let room = |rows, values, claims, split| Room { rows, values, claims, split };
+    let rows = (6..=16).rev().map(move |rows| room(rows, 4, usize::MAX, true));
+    let few_rows = (4..=5).rev().map(move |rows| room(rows, 2, usize::MAX, true));
+    let values = (0..=3).rev().map(move |values| room(6, values, usize::MAX, false));
+    let claims = (3..=10).rev().map(move |claims| room(5, 0, claims, false));
+    rows.chain(few_rows).chain(values).chain(claims).chain([room(3, 0, 3, false), SMALLEST])
 }
 
 fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page<'_>) -> Vec<Block> {
@@ -80,7 +83,7 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page
     blocks.extend(claims(material, room.claims));
     let table = effects::table(material.effects, page.width)
         .or_else(|| sides::table(material, measures, room.rows))
-        .or_else(|| cases(material.runs, measures, room.rows, page));
+        .or_else(|| cases(material.runs, measures, room, page));
     blocks.extend(table.map(Block::Table));
     blocks.extend(missing::line(material.titles, material.results, material.not_run).map(Block::Paragraph));
     if page.is_mail && !material.runs.is_empty() {
@@ -114,10 +117,10 @@ fn claims(material: &Material<'_>, most: usize) -> Option<Block> {
     Some(Block::Pairs(lines))
 }
 
-/// A row for each of the first cases, with as many figures as fit next to each other. A mail splits a wide table.
-fn cases(runs: &[Titled<'_>], measures: &[Measure], most: usize, page: &Page<'_>) -> Option<Table> {
-    let with = |figures: usize| of_cases(runs, measures, figures, most);
-    let fits = |table: &Table| page.is_mail || dyntick_report::is_beside(table, page.width);
+/// A row for each of the first cases, with as many figures as fit next to each other. A mail may split a wide table.
+fn cases(runs: &[Titled<'_>], measures: &[Measure], room: Room, page: &Page<'_>) -> Option<Table> {
+    let with = |figures: usize| of_cases(runs, measures, figures, room.rows);
+    let fits = |table: &Table| page.is_mail && room.split || dyntick_report::is_beside(table, page.width);
     let fitting = (1..=measures.len()).rev().filter_map(with).find(fits);
     fitting.or_else(|| with(measures.len().min(1)))
 }

@@ -108,5 +108,5 @@ pub fn table(material: &Material<'_>, measures: &[Measure], most: usize) -> Opti
         },
         ..Table::default()
     })
-    .filter(|table| !rows.is_empty() && !(table.rows.is_empty() && table.notes.is_empty()))
+    .filter(|table| !(table.rows.is_empty() && table.notes.is_empty()))
 }
