@@ -65,6 +65,8 @@ pub struct Ledger<'a, W: Whose> {
     roll: Roll<W>,
     /// The task that has each recorded CPU.
     current: Map<u32, Task>,
+    /// The time of the last event of each CPU, ns.
+    last: Map<u32, u64>,
     queues: Queues,
     /// The thread that went to sleep last on each CPU, whose stack may follow.
     asleep: Map<u32, i32>,
@@ -148,6 +150,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             context,
             roll: Roll { whose, threads: Map::default(), more: 0 },
             current: Map::default(),
+            last: Map::default(),
             queues: Queues::default(),
             asleep: Map::default(),
             locking: Map::default(),
@@ -170,14 +173,19 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// Applies the next event, in the order of time.
     pub fn event(&mut self, event: &Event) {
         use EventKind::*;
-        if self.is_recorded(event.cpu) && !self.current.contains_key(&event.cpu) {
-            self.begin_cpu(event);
+        if self.is_recorded(event.cpu) {
+            match self.current.get(&event.cpu).map(|task| task.pid) {
+                None => self.begin_cpu(event),
+                Some(0) if event.pid != 0 => self.left_idle(event),
+                Some(_) => {}
+            }
+            self.last.insert(event.cpu, event.ts);
         }
         match &event.kind {
             SchedSwitch { prev, prev_comm, prev_state, next, next_comm } if self.is_recorded(event.cpu) => {
                 self.leave(event, *prev, prev_comm, *prev_state);
                 self.take_turns(event.cpu, event.ts, Task::named(*next, next_comm));
-                self.enter(event, *next, next_comm);
+                self.enter(event.ts, *next, next_comm);
             }
             SchedWaking { pid, target } => self.wake(event, *pid, *target),
             SchedWakeup { pid, comm, target } => {
@@ -225,6 +233,18 @@ impl<'a, W: Whose> Ledger<'a, W> {
         self.roll.follow(self.context, event.pid, &comm, || running, begin);
     }
 
+    /// A task has the CPU that was idle at its last event. Some kernels of virtual machines trace no switch when a CPU
+    /// leaves idle, so the task has had it since that event, or since it wanted it.
+    fn left_idle(&mut self, event: &Event) {
+        let (cpu, pid) = (event.cpu, event.pid);
+        let comm = self.context.comms.get(&pid).cloned().unwrap_or_else(|| "?".into());
+        let wanted = self.roll.threads.get_mut(&pid).and_then(Followed::ready).map(|ready| ready.begin);
+        let last = self.last.get(&cpu).copied();
+        let since = last.max(wanted).unwrap_or(event.ts).min(event.ts);
+        self.take_turns(cpu, since, Task::named(pid, &comm));
+        self.enter(since, pid, &comm);
+    }
+
     /// A task gives its CPU up.
     fn leave(&mut self, event: &Event, pid: i32, comm: &Symbol, prev_state: u64) {
         let (now, cpu, begin) = (self.clamp(event.ts), event.cpu, self.context.window.0);
@@ -264,8 +284,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
     }
 
     /// A task gets a CPU.
-    fn enter(&mut self, event: &Event, pid: i32, comm: &Symbol) {
-        let (now, begin) = (self.clamp(event.ts), self.context.window.0);
+    fn enter(&mut self, ts: u64, pid: i32, comm: &Symbol) {
+        let (now, begin) = (self.clamp(ts), self.context.window.0);
         let Some(one) = self.roll.follow(self.context, pid, comm, || State::Unseen { since: begin }, begin)
         else {
             return;

@@ -83,6 +83,21 @@ fn thread_waits_for_its_quota_or_another_task() {
     assert_eq!(other.spent[&Spent::Preempted("t9".into())].ns, 3_000_000);
 }
 
+/// Some kernels of virtual machines trace no switch when a CPU leaves idle: the thread's own events show that it has
+/// the CPU.
+#[test]
+fn thread_runs_without_the_switch_from_idle() {
+    let own = |ts| event(ts, 1, 6, EventKind::PageFaultEnd);
+    let idle = |ts| event(ts, 1, 0, EventKind::PageFaultEnd);
+    let asleep = [switch(2_000_000, 1, 6, 1, 0), wakeup(5_000_000, 0, 3, 6)];
+    let account = of(&[&asleep[..], &[idle(5_020_000), own(9_000_000), own(90_000_000)]].concat(), 6);
+    assert_eq!((ns(&account, "waking-up"), ns(&account, "nothing-ran")), (20_000, 0));
+    assert_eq!(ns(&account, "ran"), 1_000_000 + (END - 5_020_000));
+    let unseen = of(&[&asleep[..], &[own(9_000_000)]].concat(), 6);
+    assert_eq!(ns(&unseen, "nothing-ran"), 0, "the idle CPU had no event after the wake-up");
+    assert_eq!(unseen.spent.values().map(|amount| amount.ns).sum::<u64>(), END - BEGIN);
+}
+
 #[test]
 fn tracer_and_signal_stop_a_thread() {
     let traced =

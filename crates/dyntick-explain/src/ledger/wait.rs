@@ -72,7 +72,8 @@ impl Ready {
 
     /// Adds the time up to now, in which the CPU had this task, if it is known.
     pub fn until(&mut self, now: u64, current: Option<&Task>) {
-        let ns = now.saturating_sub(std::mem::replace(&mut self.since, now));
+        let now = now.max(self.since);
+        let ns = now - std::mem::replace(&mut self.since, now);
         match current.filter(|task| task.pid != 0) {
             None => self.idle_ns += ns,
             Some(task) => match self.by.iter_mut().find(|(by, _)| by == task) {
