@@ -2,6 +2,7 @@
 //! A gate for pipelines: limits that a measurement must keep, and the judgement on each.
 
 use dyntick_model::text::clean_line;
+use dyntick_record::{Ledger, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter, Write as _};
@@ -53,6 +54,26 @@ pub struct Figures {
     pub lost: Option<f64>,
 }
 
+impl Figures {
+    /// The share of its time that a command lost, with the parts of it.
+    pub fn of_ledger(ledger: &Ledger, seconds: f64) -> Self {
+        let lost = |part: &Part| Counted {
+            name: part.title.clone(),
+            count: part.count,
+            ns: part.ns,
+            longest_ns: part.longest_ns,
+            ticks: None,
+        };
+        let parts = ledger.folded();
+        Self {
+            seconds,
+            causes: parts.iter().filter(|part| part.lost && part.ns.is_some()).map(lost).collect(),
+            lost: Some(ledger.lost_share),
+            ..Self::default()
+        }
+    }
+}
+
 /// One cause.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
@@ -60,8 +81,8 @@ pub struct Counted {
     pub name: String,
     /// The number of interruptions.
     pub count: u64,
-    /// Ticks among them.
-    pub ticks: u64,
+    /// Ticks among them; `None` if they were not told from other timers.
+    pub ticks: Option<u64>,
     /// Their time, ns; `None` if it is not known.
     pub ns: Option<u64>,
     /// The longest one, ns; `None` if it is not known.
@@ -118,11 +139,11 @@ impl Limit {
             Quantity::Interruptions => figures.interruptions.iter().collect(),
             _ => causes.clone(),
         };
-        let count = || all.iter().map(|cause| self.what.count(cause)).sum::<u64>() as f64;
+        let count = || all.iter().map(|cause| self.what.count(cause)).sum::<Option<u64>>();
         let was = match self.most {
             Amount::Share(_) if self.what == Quantity::Lost => figures.lost,
-            Amount::PerSecond(_) => Some(count() / figures.seconds),
-            Amount::Count(_) => Some(count()),
+            Amount::PerSecond(_) => count().map(|count| count as f64 / figures.seconds),
+            Amount::Count(_) => count().map(|count| count as f64),
             Amount::Share(_) => {
                 let ns: Option<u64> = all.iter().map(|cause| cause.ns).sum();
                 ns.map(|ns| ns as f64 / 1e9 / figures.seconds)
@@ -133,15 +154,23 @@ impl Limit {
             }
         };
         let most = self.most.value();
-        let culprit =
-            |cause: &&Counted| format!("{} {:.3}/s", cause.name, cause.count as f64 / figures.seconds);
+        if self.what == Quantity::Lost {
+            causes = figures.causes.iter().collect();
+            causes.sort_by_key(|cause| std::cmp::Reverse(cause.ns));
+        }
+        let name = self.what.to_string();
+        causes.retain(|cause| cause.count > 0 && cause.name != name);
+        let culprit = |cause: &&Counted| match (&self.what, cause.ns) {
+            (Quantity::Lost, Some(ns)) => format!("{} {:.3}s", cause.name, ns as f64 / 1e9),
+            _ => format!("{} {:.3}/s", cause.name, cause.count as f64 / figures.seconds),
+        };
         Judged {
             limit: self.to_string(),
             cpu: figures.cpu,
             most,
             was,
             held: was.map(|was| was <= most),
-            culprits: causes.iter().filter(|cause| cause.count > 0).take(CULPRITS).map(culprit).collect(),
+            culprits: causes.iter().take(CULPRITS).map(culprit).collect(),
         }
     }
 }
@@ -150,14 +179,14 @@ impl Quantity {
     fn is_about(&self, cause: &Counted) -> bool {
         match self {
             Quantity::Interruptions => true,
-            Quantity::Ticks => cause.ticks > 0,
+            Quantity::Ticks => cause.ticks != Some(0),
             Quantity::Cause(name) => cause.name == *name || cause.name.starts_with(&format!("{name}:")),
             Quantity::Lost => false,
         }
     }
 
-    fn count(&self, cause: &Counted) -> u64 {
-        if *self == Quantity::Ticks { cause.ticks } else { cause.count }
+    fn count(&self, cause: &Counted) -> Option<u64> {
+        if *self == Quantity::Ticks { cause.ticks } else { Some(cause.count) }
     }
 }
 
@@ -169,14 +198,20 @@ impl Amount {
     }
 }
 
-impl Display for Limit {
+impl Display for Quantity {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let what = match &self.what {
+        f.write_str(match self {
             Quantity::Interruptions => "interruptions",
             Quantity::Ticks => "ticks",
             Quantity::Lost => "lost",
             Quantity::Cause(name) => name,
-        };
+        })
+    }
+}
+
+impl Display for Limit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let what = &self.what;
         match self.most {
             Amount::PerSecond(most) => write!(f, "{what} {most}/s"),
             Amount::Count(most) => write!(f, "{what} {most}"),
@@ -311,7 +346,7 @@ mod tests {
         let cause = |name: &str, count, ticks, us: u64| Counted {
             name: name.to_owned(),
             count,
-            ticks,
+            ticks: Some(ticks),
             ns: Some(us * 1000),
             longest_ns: Some(us * 500),
         };
@@ -350,6 +385,10 @@ mod tests {
         unknown[0].interruptions.as_mut().unwrap().longest_ns = None;
         let gate = Gate::judge(&["interruptions 9ms".parse().unwrap()], Some(&unknown)).unwrap();
         assert_eq!(gate.held, None, "the longest is not known");
+        let mut untold = figures();
+        untold[0].causes[0].ticks = None;
+        let gate = Gate::judge(&["ticks 0".parse().unwrap()], Some(&untold)).unwrap();
+        assert_eq!((gate.held, gate.of[0].was), (None, None), "ticks are not told from other timers");
     }
 
     #[test]

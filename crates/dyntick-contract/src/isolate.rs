@@ -69,11 +69,7 @@ impl Report {
     /// The figures of each CPU and of the command, for a gate; `None` without a trace.
     pub fn figures(&self) -> Option<Vec<Figures>> {
         let trace = self.proof.trace.as_ref()?;
-        let of_command = trace.ledger.iter().map(|ledger| Figures {
-            seconds: self.proof.seconds,
-            lost: Some(ledger.lost_share),
-            ..Figures::default()
-        });
+        let of_command = trace.ledger.iter().map(|ledger| Figures::of_ledger(ledger, self.proof.seconds));
         Some(trace.per_cpu.iter().map(figures).chain(of_command).collect())
     }
 
@@ -91,7 +87,7 @@ fn figures(summary: &Summary) -> Figures {
     let counted = |cause: &CauseCount| Counted {
         name: cause.cause.to_string(),
         count: cause.interruptions,
-        ticks: cause.ticks,
+        ticks: Some(cause.ticks),
         ns: Some(cause.total_ns),
         longest_ns: Some(cause.longest_ns),
     };
@@ -101,7 +97,7 @@ fn figures(summary: &Summary) -> Figures {
         seconds: summary.seconds,
         interruptions: Some(Counted {
             count: summary.interruptions,
-            ticks: summary.ticks,
+            ticks: Some(summary.ticks),
             ns: Some(summary.interrupted_ns),
             longest_ns: Some(causes.iter().filter_map(|cause| cause.longest_ns).max().unwrap_or(0)),
             ..Counted::default()

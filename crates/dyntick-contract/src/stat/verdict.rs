@@ -63,7 +63,7 @@ pub fn figures(measured: &Measured, adviser: &Adviser) -> Option<Vec<Figures>> {
         seconds,
         interruptions: Some(Counted {
             count: cpu.interruptions(),
-            ticks: cpu.ticks,
+            ticks: measured.with_ticks.then_some(cpu.ticks),
             ns: Some(cpu.time.interruptions_ns),
             longest_ns: cpu
                 .of_class(Class::Interruption)
@@ -71,24 +71,24 @@ pub fn figures(measured: &Measured, adviser: &Adviser) -> Option<Vec<Figures>> {
                 .max(),
             ..Counted::default()
         }),
-        causes: cpu.of_class(Class::Interruption).flat_map(leaves).map(|row| counted(row, adviser)).collect(),
+        causes: cpu
+            .of_class(Class::Interruption)
+            .flat_map(leaves)
+            .map(|row| counted(row, adviser, measured.with_ticks))
+            .collect(),
         lost: None,
     };
-    let of_command = ledger(measured).map(|ledger| Figures {
-        seconds,
-        lost: Some(ledger.lost_share),
-        ..Figures::default()
-    });
+    let of_command = ledger(measured).map(|ledger| Figures::of_ledger(&ledger, seconds));
     Some(per_cpu(measured).into_iter().map(of_cpu).chain(of_command).collect())
 }
 
 /// A row under the name of its cause. Rows without one, e.g. sums, have the printed name.
-fn counted(row: &Row, adviser: &Adviser) -> Counted {
+fn counted(row: &Row, adviser: &Adviser, with_ticks: bool) -> Counted {
     let cause = adviser.cause_of(row);
     Counted {
         name: cause.map_or_else(|| labels::of(&row.what), |cause| cause.to_string()),
         count: row.count.count,
-        ticks: if row.is_tick() { row.count.count } else { 0 },
+        ticks: with_ticks.then_some(if row.is_tick() { row.count.count } else { 0 }),
         ns: Some(row.count.ns),
         longest_ns: row.count.longest_ns,
     }

@@ -11,7 +11,7 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
         seconds: findings.seconds,
         interruptions: Some(Counted {
             count: section.interruptions,
-            ticks: section.causes.iter().map(|cause| cause.ticks).sum(),
+            ticks: Some(section.causes.iter().map(|cause| cause.ticks).sum()),
             ns: Some(section.interrupted_ns),
             longest_ns: interruptions(section).filter_map(|cause| cause.durations_ns).map(|of| of.max).max(),
             ..Counted::default()
@@ -19,11 +19,7 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
         causes: interruptions(section).map(counted).collect(),
         lost: None,
     };
-    let of_command = findings.ledger.iter().map(|ledger| Figures {
-        seconds: findings.seconds,
-        lost: Some(ledger.lost_share),
-        ..Figures::default()
-    });
+    let of_command = findings.ledger.iter().map(|ledger| Figures::of_ledger(ledger, findings.seconds));
     let cpus = findings.cpus.iter().map(|cpu| of_cpu(cpu.cpu, &cpu.section));
     // Threads were interrupted wherever they ran: they count for the first of their CPUs.
     let threads =
@@ -39,7 +35,7 @@ fn counted(cause: &CauseFindings) -> Counted {
     Counted {
         name: cause.cause.to_string(),
         count: cause.interruptions,
-        ticks: cause.ticks,
+        ticks: Some(cause.ticks),
         ns: cause.total_ns,
         longest_ns: cause.durations_ns.map(|of| of.max),
     }
