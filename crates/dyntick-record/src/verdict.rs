@@ -139,7 +139,13 @@ impl Case<'_> {
         };
         let ledger = self.ledger.filter(|ledger| ledger.is_worth_a_verdict(self.cpus_ns));
         let mut losses: Vec<Loss> = match ledger {
-            Some(ledger) => of_threads(ledger, &remedies),
+            Some(ledger) => {
+                let mut losses = of_threads(ledger, &remedies);
+                if !ledger.parts.iter().any(|part| part.part == INTERRUPTED) {
+                    losses.extend(of_interruptions(&causes, &remedies));
+                }
+                losses
+            }
             None => causes.iter().map(|cause| cause.loss.clone()).collect(),
         };
         losses.sort_by_key(|loss| Reverse(loss.ns));
@@ -200,6 +206,25 @@ fn fix_of_largest(causes: &[Cause], kind: Kind) -> Option<Fix> {
 /// The name of the part of interrupts in a ledger.
 const INTERRUPTED: &str = "interrupted";
 
+/// The interruptions of the measured CPUs together, for a ledger that does not know those of its threads.
+fn of_interruptions(causes: &[Cause], remedies: &Remedies) -> Option<Loss> {
+    let all: Vec<&Loss> =
+        causes.iter().filter(|cause| cause.kind == Kind::Interruption).map(|cause| &cause.loss).collect();
+    let loss = Loss {
+        what: "interruptions of the measured CPUs".to_owned(),
+        ns: Some(all.iter().filter_map(|loss| loss.ns).sum()),
+        share: all.iter().map(|loss| loss.share).sum(),
+        count: all.iter().map(|loss| loss.count).sum(),
+        longest_ns: all.iter().filter_map(|loss| loss.longest_ns).max(),
+        tick: false,
+        fix: remedies.interruptions.clone(),
+    };
+    (loss.count > 0).then_some(loss)
+}
+
+/// The name of the parts of page faults in a ledger, which mostly come once, when a program starts.
+const FAULT: &str = "fault";
+
 /// The losses of a command's threads.
 fn of_threads(ledger: &Ledger, remedies: &Remedies) -> Vec<Loss> {
     let loss = |part: &Part| Loss {
@@ -207,7 +232,7 @@ fn of_threads(ledger: &Ledger, remedies: &Remedies) -> Vec<Loss> {
         ns: part.ns,
         share: share(part.ns.unwrap_or(0) as f64, ledger.awake_ns as f64),
         count: part.count,
-        longest_ns: part.longest_ns,
+        longest_ns: part.longest_ns.filter(|ns| part.part != FAULT || *ns >= Bar::USUAL.longest_ns),
         tick: false,
         fix: match part.part {
             PREEMPTED if part.own => None,
