@@ -2,7 +2,7 @@
 //! `dyntick lab studies`: the studies that come with dyntick.
 
 use crate::output;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_contract::lab::{Listed, OwnKernel, Studies, Tool};
 use dyntick_kernels::build::{self, Built};
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 /// The arguments of `dyntick lab studies`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Print the study of this name as it is written [default: list all]
+    /// Print the study of this name, or the file of this path, as it is written [default: list all]
     name: Option<PathBuf>,
     /// List the ids and titles of its cases, for --case; the study may also be a file
     #[arg(long, requires = "name")]
@@ -42,7 +42,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 .try_for_each(|case| output::line(case_line(case)))
                 .map(|()| ExitCode::SUCCESS);
         }
-        output::text(shipped::text(&name.to_string_lossy())?)?;
+        if shipped::is_path(name) {
+            output::text(
+                &std::fs::read_to_string(name).with_context(|| format!("cannot read {}", name.display()))?,
+            )?;
+        } else {
+            output::text(shipped::text(&name.to_string_lossy())?)?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     // Listing studies needs no cache.
@@ -55,9 +61,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     studies.iter().try_for_each(print)?;
     paragraph(
-        "",
         "Times are estimated, for one guest at a time (--jobs 1), without KVM and without the building of kernels. \
-         To run a study: dyntick lab run NAME; to see its file: dyntick lab studies NAME",
+         To run a study: dyntick lab run NAME; its question, cases and claims: dyntick lab studies NAME",
     )?;
     Ok(ExitCode::SUCCESS)
 }
@@ -101,52 +106,41 @@ fn print(study: &Listed) -> Result<()> {
     described(study, output::Sheet::output().width).iter().try_for_each(output::line)
 }
 
-/// A study as lines of at most this width.
+/// A study as lines of at most this width: its size and title, and what a run has to get first.
 fn described(study: &Listed, width: usize) -> Vec<String> {
     let minutes = study.estimated_s.div_ceil(60);
     let cases = numbers::counted(study.cases as u64, "case");
-    let facts = format!("{cases}, {}, about {minutes} min", kernels(&study.kernels));
-    let indented = |first: &str, text: &str| {
-        let options = textwrap::Options::new(width).initial_indent(first).subsequent_indent("    ");
-        textwrap::fill(text, options)
-    };
-    let mut lines = vec![
-        indented("", &format!("{}: {}", study.name, study.title)),
-        indented("    ", &study.question),
-        indented("    ", &facts),
-    ];
-    lines.extend(tools_in_words(&study.tools).map(|words| indented("    ", &words)));
-    lines.push(String::new());
+    let head = format!("{:<22} {cases:>9} {minutes:>4} min  ", study.name);
+    let indent = " ".repeat(head.len());
+    let options = textwrap::Options::new(width).initial_indent(&head).subsequent_indent(&indent);
+    let mut lines = vec![textwrap::fill(&study.title, options)];
+    let missing: Vec<String> =
+        [to_install(&study.tools), to_build(&study.kernels)].into_iter().flatten().collect();
+    if !missing.is_empty() {
+        let options = textwrap::Options::new(width).initial_indent(&indent).subsequent_indent(&indent);
+        lines.push(textwrap::fill(&missing.join("; "), options));
+    }
     lines
 }
 
-/// The tools that a study needs, and how to get those that are not here.
-fn tools_in_words(tools: &[Tool]) -> Option<String> {
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+/// The tools of a study that are not here, and how to get them.
+fn to_install(tools: &[Tool]) -> Option<String> {
     let missing: Vec<&Tool> = tools.iter().filter(|tool| !tool.installed).collect();
+    let names: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
     let packages: BTreeSet<&str> = missing.iter().map(|tool| tool.package.unwrap_or(&tool.name)).collect();
-    let install = if packages.is_empty() {
-        String::new()
-    } else {
-        let missing: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
-        let packages: Vec<&str> = packages.into_iter().collect();
-        format!("; not installed: {} (apt-get install {})", missing.join(", "), packages.join(" "))
-    };
-    (!names.is_empty()).then(|| format!("tools: {}{install}", names.join(", ")))
+    let packages: Vec<&str> = packages.into_iter().collect();
+    (!names.is_empty())
+        .then(|| format!("not installed: {} (apt-get install {})", names.join(", "), packages.join(" ")))
 }
 
-fn kernels(own: &[OwnKernel]) -> String {
-    match (own.len(), own.iter().filter(|kernel| kernel.built).count()) {
-        (0, _) => "kernels of Debian".to_owned(),
-        (all, built) => format!("{} to build, {built} of them built", numbers::counted(all as u64, "kernel")),
-    }
+/// The kernels of a study that its first run builds.
+fn to_build(own: &[OwnKernel]) -> Option<String> {
+    let left = own.iter().filter(|kernel| !kernel.built).count() as u64;
+    (left > 0).then(|| format!("{} to build", numbers::counted(left, "kernel")))
 }
 
-fn paragraph(indent: &str, text: &str) -> Result<()> {
-    let options = textwrap::Options::new(output::Sheet::output().width)
-        .initial_indent(indent)
-        .subsequent_indent(indent);
-    output::line(textwrap::fill(text, options))
+fn paragraph(text: &str) -> Result<()> {
+    output::line(textwrap::fill(text, output::Sheet::output().width))
 }
 
 #[cfg(test)]
@@ -161,7 +155,7 @@ mod tests {
         let all: Vec<String> = all.collect();
         let wide = all.iter().flat_map(|text| text.lines()).find(|line| line.chars().count() > 80);
         assert_eq!(wide, None);
-        assert!(all.iter().any(|text| text.contains("    1 case, kernels of Debian")), "{all:?}");
+        assert!(all.iter().any(|text| text.contains("    1 case ")), "{all:?}");
     }
 
     #[test]
@@ -176,13 +170,12 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_named_and_what_is_missing_with_its_package() {
+    fn missing_tools_are_named_with_their_packages() {
         let tool = |name: &str, package, installed| Tool { name: name.to_owned(), package, installed };
-        assert_eq!(tools_in_words(&[]), None);
+        assert_eq!(to_install(&[]), None);
         let both = [tool("cyclictest", Some("rt-tests"), false), tool("fio", Some("fio"), true)];
-        let words = tools_in_words(&both).unwrap();
-        assert_eq!(words, "tools: cyclictest, fio; not installed: cyclictest (apt-get install rt-tests)");
-        assert_eq!(tools_in_words(&both[1..]).unwrap(), "tools: fio");
+        assert_eq!(to_install(&both).unwrap(), "not installed: cyclictest (apt-get install rt-tests)");
+        assert_eq!(to_install(&both[1..]), None);
         let power = listed(&shipped::find(Path::new("hz-nohz-lazy-rcu"), Size::Scaled).unwrap(), &[]);
         let names: Vec<&str> = power.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(names, ["fio", "stress-ng"]);
