@@ -321,7 +321,9 @@ fn timeline(explained: &Explained<'_>, findings: &Findings) -> Timeline {
         one_of => format!("One of {one_of} interruptions"),
     };
     Timeline {
-        caption: format!("{shown}, coloured by cause. A solid bar: too many to separate."),
+        caption: format!(
+            "{shown}, coloured by cause. A solid bar stands for events too close together to be drawn apart."
+        ),
         window_ns: end - begin,
         zoom_ns: ZOOM_NS,
         lanes: explained.marked().into_iter().map(lane).collect(),

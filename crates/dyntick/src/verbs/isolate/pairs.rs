@@ -40,7 +40,7 @@ const OWN: [Own; 5] = [
 struct Run {
     measured: Measured,
     ledger: Option<Ledger>,
-    /// Interruptions of the isolated CPUs per second, whoever ran there.
+    /// Interruptions of the isolated CPUs per second, also those of other tasks.
     interruptions: Option<f64>,
 }
 

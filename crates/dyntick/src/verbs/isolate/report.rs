@@ -46,7 +46,10 @@ fn document(report: &Report, full: bool) -> Document {
         Some(trace) => {
             if let Some(ledger) = &trace.ledger {
                 let who = ledger::program(&report.command).unwrap_or("the command");
-                blocks.extend(of_time(ledger, &trace.verdict, who, full));
+                // A program that slept nearly all the time lost nothing worth a sentence.
+                if full || trace.verdict.of_threads {
+                    blocks.extend(of_time(ledger, &trace.verdict, who, full));
+                }
             }
             traced(trace, seconds, full, &mut blocks)
         }

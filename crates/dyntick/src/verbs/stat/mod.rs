@@ -335,7 +335,7 @@ impl Out {
     /// The exit status: the command's if it failed, else that of the limits.
     fn end(&self, measured: &Measured, command: Option<u8>) -> Result<ExitCode> {
         let needs = || match measured.missing.first() {
-            Some(missing) => format!("{} needs {}", missing.what, missing.needs),
+            Some(missing) => format!("for {}: {}", missing.what, missing.needs),
             None => "neither eBPF nor trace events can be used here".to_owned(),
         };
         let why = measured.counts.is_none().then(needs);

@@ -368,7 +368,7 @@ fn tick(cpu: &CpuCounts) -> Option<String> {
             format!("{} times because {}", numbers::count(*count), labels::kept_because(*dependency))
         })
         .collect();
-    let stopped = (cpu.stopped > 0).then(|| format!("stopped {} times", numbers::count(cpu.stopped)));
+    let stopped = (cpu.stopped > 0).then(|| format!("stopped {}", numbers::counted(cpu.stopped, "time")));
     let kept = (!kept.is_empty()).then(|| format!("kept {}", kept.join(", ")));
     let sentences: Vec<String> = stopped.into_iter().chain(kept).collect();
     (!sentences.is_empty()).then(|| format!("The tick was {}.", sentences.join("; ")))
