@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
 use dyntick_model::Masks;
-use dyntick_model::boot::Composed;
 use dyntick_model::parameters::{self, Meant, meant};
 
 pub(super) static RULE: Rule = Rule {
@@ -73,9 +72,14 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     };
     let must_be_equal = machine.dialect.masks() == Masks::One;
     let composed = machine.composed(&asks(machine, fixed));
-    finding.composed(composed.map(|composed| Composed {
-        without: composed.without.into_iter().filter(|word| must_be_equal || is_empty(word)).collect(),
-        ..composed
+    finding.composed(composed.map(|mut composed| {
+        // So would a flag of isolcpus= beside nohz_full= with other CPUs.
+        let contradicts = |word: &str| {
+            let has_flag = word.starts_with("isolcpus=") && word.split(['=', ',']).any(|part| part == "nohz");
+            has_flag && composed.with.iter().any(|with| with.starts_with("nohz_full="))
+        };
+        composed.without.retain(|word| must_be_equal || is_empty(word) || contradicts(word));
+        composed
     }))
 }
 
