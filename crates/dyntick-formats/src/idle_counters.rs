@@ -159,7 +159,12 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
 }
 
 fn put(cpu: u32, states: &[State], into: &mut Collector) -> Result<(), Error> {
-    let sum = |counter: &str| states.iter().filter_map(|state| state.counters.get(counter)).sum::<u64>();
+    let sum = |counter: &str| {
+        states
+            .iter()
+            .filter_map(|state| state.counters.get(counter))
+            .fold(0, |sum: u64, count| sum.saturating_add(*count))
+    };
     let (entries, time) = (sum("usage"), sum("time"));
     into.watched(Exposure { samples: (entries > 0).then_some(entries), ..Exposure::default() });
     let unknown = |unit| Kind::new(unit, Better::Unknown);
