@@ -13,6 +13,9 @@ use std::cmp::Reverse;
 /// The number of losses that are named.
 const MOST_LOSSES: usize = 3;
 
+/// The share of the time from which on an interruption is named that is not worth a change, beside one that is.
+const NOTICEABLE: f64 = 0.001;
+
 /// The share of all losses below which one is not named after the largest.
 const NAMED_FROM: f64 = 0.1;
 
@@ -149,13 +152,15 @@ impl Case<'_> {
             None => causes.iter().map(|cause| cause.loss.clone()).collect(),
         };
         losses.sort_by_key(|loss| Reverse(loss.ns));
-        let worth = losses.iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
-        let not_worth = not_worth(causes, &bar);
         let all_ns: u64 = losses.iter().filter_map(|loss| loss.ns).sum();
         let is_named =
             |loss: &Loss| loss.ns.is_some_and(|ns| ns > 0 && ns as f64 >= NAMED_FROM * all_ns as f64);
         losses.retain(is_named);
         losses.truncate(MOST_LOSSES);
+        let of_losses = losses.iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
+        let worth = of_losses.or_else(|| ledger.and_then(Ledger::change_of_waits));
+        let is_asked_about = |loss: &Loss| loss.tick || worth.is_none() || loss.share >= NOTICEABLE;
+        let not_worth = not_worth(causes, &bar).filter(is_asked_about);
         let unseen = ledger.map(Ledger::unseen_share).filter(|share| *share >= MOSTLY_UNSEEN);
         Verdict {
             of_threads: ledger.is_some(),
@@ -175,6 +180,20 @@ const AWAKE_FROM: f64 = 0.005;
 impl Ledger {
     fn is_worth_a_verdict(&self, cpus_ns: u64) -> bool {
         cpus_ns == 0 || self.awake_ns as f64 >= AWAKE_FROM * cpus_ns as f64
+    }
+}
+
+impl Ledger {
+    /// The waits that are no loss by themselves and may be one, e.g. for a lock of the program, if they outweigh half
+    /// of what was lost: the longest first.
+    pub fn doubtful_waits(&self) -> impl Iterator<Item = &Part> {
+        let waits = self.parts.iter().filter(|part| !part.lost && !part.fixes.is_empty());
+        waits.filter(|part| part.ns.is_some_and(|ns| ns > self.lost_ns / 2))
+    }
+
+    fn change_of_waits(&self) -> Option<Change> {
+        let wait = self.doubtful_waits().next()?;
+        Some(Change { against: wait.title.clone(), change: wait.fixes.first()?.clone() })
     }
 }
 
@@ -341,6 +360,14 @@ mod tests {
             assert_eq!(above.worth.unwrap().change, Fix::Boot("no-tick".to_owned()));
             assert_eq!(above.not_worth, None);
         }
+        let beside_the_tick = |us: u64| {
+            let mut rare = cause("softirq", false, 0, 900);
+            rare.loss.ns = Some(us * 1000);
+            let causes = vec![cause("tick", true, 50, MS), rare];
+            Case { causes, cpus_ns: 1000 * MS, ..Case::default() }.verdict().not_worth.map(|loss| loss.what)
+        };
+        assert_eq!(beside_the_tick(2000).as_deref(), Some("softirq"));
+        assert_eq!(beside_the_tick(900), None, "it took less than a thousandth");
     }
 
     #[test]

@@ -63,11 +63,9 @@ fn of_threads(who: &str, ledger: &Ledger) -> String {
         text += &format!(" It was {}, {} times.", probe.title, numbers::count(probe.count));
     }
     // A wait that is no loss by itself, and may be one: for a lock, e.g.
-    let waits = ledger.parts.iter().filter(|part| !part.lost && !part.fixes.is_empty());
-    for (wait, ns) in
-        waits.filter_map(|part| Some((part, part.ns?))).filter(|(_, ns)| *ns > ledger.lost_ns / 2)
-    {
-        text += &format!(" Besides, it {} for {}.", wait.title, numbers::duration(ns as f64));
+    for wait in ledger.doubtful_waits() {
+        let time = numbers::duration(wait.ns.unwrap_or(0) as f64);
+        text += &format!(" Besides, it {}: {time} in all.", wait.title);
     }
     text
 }
@@ -98,8 +96,8 @@ fn nothing(verdict: &Verdict) -> Option<String> {
         None
     } else if !verdict.losses.iter().any(is_above) {
         Some(format!(
-            "Nothing here is worth a change: no cause has {} of the time, and no piece takes {}.",
-            numbers::percent(bar.share),
+            "Nothing here is worth a change: no cause has {} % of the time, and no piece takes {}.",
+            bar.share * 100.0,
             numbers::duration(bar.longest_ns as f64)
         ))
     } else if verdict.needs_cpus {
