@@ -105,7 +105,7 @@ pub struct LateReport {
     pub trouble: Option<String>,
 }
 
-/// The late wake-ups by cause, the worst first; the first group has the worst of all.
+/// The late wake-ups by cause, the worst of each first; the groups in the order of their latencies together.
 pub fn alike(worst: &[LateWakeUp]) -> Vec<Vec<&LateWakeUp>> {
     let mut groups: Vec<Vec<&LateWakeUp>> = Vec::new();
     for one in worst {
@@ -116,6 +116,7 @@ pub fn alike(worst: &[LateWakeUp]) -> Vec<Vec<&LateWakeUp>> {
             None => groups.push(vec![one]),
         }
     }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.iter().map(|one| one.latency_ns).sum::<u64>()));
     groups
 }
 

@@ -79,7 +79,7 @@ fn wrong_input_is_refused() {
         (&["-C", "0", "--listen", &taken.address], "cannot listen at"),
         (&["-C", "0", "--textfile", "/no/such/folder/file"], "there is no folder"),
         (&["-C", "0", "-n", "1"], "--textfile"),
-        (&["-C", "0", "-I", "1", "--textfile", "x"], "not in 100..=3600000"),
+        (&["-C", "0", "-I", "1", "--textfile", "x"], "is not from 100 to 3600000"),
     ] {
         let output = dyntick().arg("export").args(arguments).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
