@@ -7,7 +7,7 @@ use dyntick_observe::arch::x86::may_come;
 use dyntick_observe::facts::Counts;
 use dyntick_observe::trace::{SessionError, TraceSession};
 use dyntick_trace::events::{EVENTS, Place, of_interrupt};
-use dyntick_trace::{FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, SENDERS};
+use dyntick_trace::{COUNTED, FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, SENDERS};
 
 /// Opens a session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
@@ -96,9 +96,13 @@ pub(crate) fn sleeps(
         session.kernel_stacks("sched:sched_switch", Some(&filter))?;
         session.kernel_stacks("lock:contention_begin", here.as_deref())?;
     }
-    if faults && session.probe(FAULT_END) {
+    if !faults {
+        return Ok(());
+    }
+    if session.probe(FAULT_END) {
         here.map_or(Ok(()), |here| session.filter("probe:fault_end", &here))?;
     }
+    COUNTED.iter().for_each(|probe| _ = session.count(*probe));
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use dyntick_explain::CommandThreads;
 use dyntick_explain::ledger::words::{self, Clues, Words};
 use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose};
 use dyntick_model::Fix;
+use dyntick_trace::WATCH_POINT;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,8 +43,8 @@ pub struct Ledger {
 /// A part of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Part {
-    /// Its name: ran, fault, interrupted, preempted, real-time-limit, quota, nothing-ran, waking-up, stopped, traced,
-    /// blocked, kept, probe, slept or unseen.
+    /// Its name: ran, fault, interrupted, preempted, real-time-limit, quota, nothing-ran, moved, waking-up, stopped,
+    /// traced, blocked, kept, probe, slept or unseen.
     pub part: &'static str,
     /// A title, for a reader new to the subject.
     pub title: String,
@@ -287,15 +288,52 @@ pub const PROBE: &str = "probe";
 /// The hits of a probe in the window from which on it is a part.
 const MANY_HITS: u64 = 100;
 
+/// The traps in the window that no event shows: those of uprobes, by probe if tracefs has them, and of watch points.
 fn probes(about: &About) -> Vec<Part> {
-    let (before, after) = (&about.counts.0.probes, &about.counts.1.probes);
-    let grown = after
-        .iter()
-        .map(|(probe, hits)| (probe, hits.saturating_sub(before.get(probe).copied().unwrap_or(0))));
-    let part = |(probe, count): (&String, u64)| {
-        Part {
+    let (before, after) = (&about.counts.0, &about.counts.1);
+    let probes = grown(&before.probes, &after.probes);
+    let of_tracefs: u64 = probes.iter().map(|(_, hits)| hits).sum();
+    let mut parts: Vec<Part> = probes
+        .into_iter()
+        .map(|(probe, hits)| {
+            trap(
+                format!("trapped by a probe in a program (uprobe): {probe}"),
+                hits,
+                OF_UPROBE,
+                REMOVE_IT.to_owned(),
+            )
+        })
+        .collect();
+    let openers = openers(about);
+    for (probe, traps) in grown(&before.kernel_probes, &after.kernel_probes) {
+        // A uprobe's trap is seen once or twice.
+        if probe == WATCH_POINT.name {
+            let title = "trapped by watch points (hardware breakpoints)".to_owned();
+            parts.push(trap(
+                title,
+                traps,
+                OF_WATCH_POINT,
+                format!("end the tool that watches memory: {openers}"),
+            ));
+        } else if traps / 2 > of_tracefs {
+            let title = "trapped by probes in programs (uprobes), which perf or BPF set".to_owned();
+            parts.push(trap(title, traps, OF_UPROBE, format!("end the tool that set the probes: {openers}")));
+        }
+    }
+    parts.retain(|part| part.count >= MANY_HITS);
+    parts
+}
+
+const OF_UPROBE: &str = "Each hit is a breakpoint and, for most instructions, a single step: two traps, some µs. No event \
+    shows their time. The hits are those of all processes that run the file.";
+const OF_WATCH_POINT: &str = "Each access to the watched memory is a trap, some µs. No event shows their time. They are \
+    those of all processes.";
+const REMOVE_IT: &str = "remove the probe: /sys/kernel/tracing/uprobe_events has it; its owner is the agent or debugger that set it";
+
+fn trap(title: String, count: u64, explanation: &'static str, fix: String) -> Part {
+    Part {
         part: PROBE,
-        title: format!("trapped by a probe in a program (uprobe): {probe}"),
+        title,
         task: None,
         own: false,
         lost: true,
@@ -303,15 +341,29 @@ fn probes(about: &About) -> Vec<Part> {
         count,
         longest_ns: None,
         by: Vec::new(),
-        explanation: "Each hit is a breakpoint and, for most instructions, a single step: two traps, some µs. No event \
-                      shows their time. The hits are those of all processes that run this file.",
-        fixes: vec![Fix::Advice(
-            "remove the probe: /sys/kernel/tracing/uprobe_events has it; its owner is the agent or debugger that set it"
-                .to_owned(),
-        )],
+        explanation,
+        fixes: vec![Fix::Advice(fix)],
     }
+}
+
+/// The counters that grew, with their growth.
+fn grown<'a>(before: &BTreeMap<String, u64>, after: &'a BTreeMap<String, u64>) -> Vec<(&'a String, u64)> {
+    let growth = |name: &String, hits: u64| hits.saturating_sub(before.get(name).copied().unwrap_or(0));
+    let grown = after.iter().map(|(name, hits)| (name, growth(name, *hits)));
+    grown.filter(|(_, hits)| *hits > 0).collect()
+}
+
+/// The processes that may have set them: those with a perf event open.
+fn openers(about: &About) -> String {
+    let name = |process: &i32| {
+        let comm = about.threads.get(process).map_or("?", |thread| thread.comm.as_str());
+        format!("{comm} [{process}]")
     };
-    grown.filter(|(_, hits)| *hits >= MANY_HITS).map(part).collect()
+    let open = about.owners.perf_events.keys().filter(|process| Some(**process) != about.recorder);
+    match open.take(MOST_NAMES).map(name).collect::<Vec<_>>() {
+        none if none.is_empty() => "no process with a perf event open is known".to_owned(),
+        some => format!("{} has perf events open", some.join(", ")),
+    }
 }
 
 fn lost(account: &ThreadAccount) -> u64 {

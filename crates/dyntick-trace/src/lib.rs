@@ -21,7 +21,7 @@ mod user_stacks;
 pub use decode::{DecodeError, Decoded, Decoder, Pages};
 pub use format::{Field, Format, FormatError};
 pub use merge::{Blocks, Merged, merge};
-pub use probes::{FAULT_END, IRQ_WORKS, Probe, RCU_TASKS_TRACE, SENDERS};
+pub use probes::{COUNTED, FAULT_END, IRQ_WORKS, Probe, RCU_TASKS_TRACE, SENDERS, UPROBE_TRAP, WATCH_POINT};
 pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError, is_behind_a_gap};
 pub use room::room_for_events;

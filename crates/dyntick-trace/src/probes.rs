@@ -43,5 +43,15 @@ pub const IRQ_WORKS: [Probe; 3] = [
 /// timers wake that thread, and they do not show for which task.
 pub const RCU_TASKS_TRACE: Probe = probe("rcu_tasks_trace", "call_rcu_tasks_trace");
 
+/// The probe of accesses that a watch point of perf notices (kernel/events/core.c), whose hits are only counted.
+pub const WATCH_POINT: Probe = probe("dyntick_watch_point", "perf_bp_event");
+
+/// The probe of returns to programs after a trap of a uprobe (kernel/events/uprobes.c): one a hit, and one more if the
+/// probed instruction has to be stepped. Its hits are only counted.
+pub const UPROBE_TRAP: Probe = probe("dyntick_uprobe_trap", "uprobe_notify_resume");
+
+/// The probes whose hits are only counted.
+pub const COUNTED: [Probe; 2] = [WATCH_POINT, UPROBE_TRAP];
+
 /// The probe at the end of a page fault, which has no event: the function that handles it returns (mm/memory.c).
 pub const FAULT_END: Probe = Probe { name: "fault_end", definition: "handle_mm_fault", at_return: true };

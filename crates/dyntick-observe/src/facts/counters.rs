@@ -2,6 +2,7 @@
 //! The counters of the kernel and the CPUs, to be compared before and after.
 
 use dyntick_model::CpuList;
+use dyntick_trace::COUNTED;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
@@ -26,6 +27,10 @@ pub struct Counts {
     /// older versions made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub probes: BTreeMap<String, u64>,
+    /// The hits of dyntick's own probes of the kernel that only count (`kprobe_profile`), by event; none in records of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kernel_probes: BTreeMap<String, u64>,
 }
 
 impl Counts {
@@ -42,6 +47,7 @@ impl Counts {
             steal: steal(&read("/proc/stat")),
             memory: memory(&read("/proc/vmstat")),
             probes: probes(&read("/sys/kernel/tracing/uprobe_profile")),
+            kernel_probes: kernel_probes(&read("/sys/kernel/tracing/kprobe_profile")),
             smis: cpus.iter().filter_map(|cpu| Some((cpu, smis(cpu)?))).collect(),
         }
     }
@@ -77,6 +83,16 @@ fn probes(profile: &str) -> BTreeMap<String, u64> {
     profile.lines().filter_map(of_line).collect()
 }
 
+/// The lines `EVENT HITS MISSED` (kernel/trace/trace_kprobe.c: probes_profile_seq_show; 6.1 to 7.2).
+fn kernel_probes(profile: &str) -> BTreeMap<String, u64> {
+    let of_line = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let event = words.next().filter(|event| COUNTED.iter().any(|probe| probe.name == *event))?;
+        Some((event.to_owned(), words.next()?.parse().ok()?))
+    };
+    profile.lines().filter_map(of_line).collect()
+}
+
 fn smis(cpu: u32) -> Option<u64> {
     let file = std::fs::File::open(format!("/dev/cpu/{cpu}/msr")).ok()?;
     let mut bytes = [0; 8];
@@ -93,6 +109,8 @@ mod tests {
         assert_eq!(memory("nr_free_pages 7\npgmajfault 3\n"), BTreeMap::from([("pgmajfault".to_owned(), 3)]));
         let lines = "  /usr/bin/x                 work             12          0\n\n";
         assert_eq!(probes(lines), BTreeMap::from([("work of /usr/bin/x".to_owned(), 12)]));
+        let lines = "  dyntick_watch_point      500       0\n  fault_end     7      0\n";
+        assert_eq!(kernel_probes(lines), BTreeMap::from([("dyntick_watch_point".to_owned(), 500)]));
     }
 
     #[test]

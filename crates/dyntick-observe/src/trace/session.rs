@@ -118,6 +118,15 @@ impl TraceSession {
         set
     }
 
+    /// Counts the calls of a function in `kprobe_profile`, and records none of them. False where the kernel cannot.
+    pub fn count(&mut self, probe: Probe) -> bool {
+        let Ok(event) = self.probes.set(probe) else { return false };
+        let folder = event_folder(&event);
+        // The kernel counts a hit before it looks at the filter, which no task passes.
+        self.write(&format!("{folder}/filter"), "common_pid < 0").is_ok()
+            && self.write(&format!("{folder}/enable"), "1").is_ok()
+    }
+
     /// Records only what of an event passes this filter, in the language of
     /// `Documentation/trace/events.rst`. For an event that this kernel lacks it does nothing.
     pub fn filter(&self, event: &str, filter: &str) -> Result<(), SessionError> {
