@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One interruption before the rules: its facts, and the questions that several rules ask.
 
-use crate::facts::{Entry, Facts, Newcomer, Origin, Send, TimerRun, WorkRun};
+use crate::facts::{Entry, Facts, Newcomer, Origin, Place, Send, TimerRun, WorkRun};
 use crate::log::Log;
 use crate::{Arrived, CauseId, Class, Context, Kind, Step, Task, names};
 use dyntick_model::{Interrupt, TickDependency};
@@ -201,9 +201,22 @@ impl<'a> Case<'a> {
         is_foreign.then_some(current)
     }
 
-    /// The task that got a time slice, came to this CPU, or was woken by a timer.
+    /// The one that set the first timer that a thread of the kernel ran in its time slice, e.g. ktimers/N.
+    pub fn setter(&self) -> Option<&'a Origin> {
+        if *self.kind != Kind::KernelThread {
+            return None;
+        }
+        let hrtimer = self.facts.hrtimers.first().map(|timer| &timer.set_by);
+        hrtimer.or_else(|| self.facts.timers.first().map(|timer| &timer.set_by))?.as_ref()
+    }
+
+    /// The task that got a time slice, came to this CPU, or was woken by a timer. For a thread of the kernel that ran
+    /// timers it is the user task that set them, since only that can be moved.
     pub fn other(&self) -> Option<&'a Task> {
-        let turn = self.facts.turn().or_else(|| self.beside_command());
+        let is_others =
+            |task: &&Task| task.pid > 0 && !self.log.is_kernel_thread(task) && !self.log.is_commands(task);
+        let setter = self.setter().filter(|by| by.place == Place::Task).map(|by| &by.task).filter(is_others);
+        let turn = setter.or_else(|| self.facts.turn()).or_else(|| self.beside_command());
         turn.or_else(|| self.newcomer()).or(self.facts.woken.as_ref())
     }
 
@@ -237,7 +250,9 @@ impl<'a> Case<'a> {
                 let queued = facts.works.first().and_then(|work| work.queued_by.as_ref());
                 queued.or(facts.turn_by.as_ref())
             }
-            Kind::KernelThread | Kind::OtherTask | Kind::CommandTask => facts.turn_by.as_ref(),
+            Kind::KernelThread | Kind::OtherTask | Kind::CommandTask => {
+                self.setter().or(facts.turn_by.as_ref())
+            }
             _ => None,
         }
     }

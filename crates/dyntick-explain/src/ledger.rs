@@ -15,6 +15,7 @@ pub use account::{Amount, Spent, ThreadAccount};
 pub use place::{Place, Waits};
 pub use wait::Ended;
 
+use crate::names;
 use crate::{Context, Interruption, Kind, Task};
 use account::Account;
 use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within};
@@ -67,7 +68,11 @@ pub struct Ledger<'a, W: Whose> {
     current: Map<u32, Task>,
     /// The time of the last event of each CPU, ns.
     last: Map<u32, u64>,
+    /// The task that went to sleep last on each CPU, until it is woken. Its stack follows its switch.
+    left: Map<u32, i32>,
     queues: Queues,
+    /// The stopper threads (migration/N), which move running threads, each with the last one that woke it.
+    stoppers: Map<i32, Option<Ended>>,
     /// The thread that went to sleep last on each CPU, whose stack may follow.
     asleep: Map<u32, i32>,
     /// The thread that began to wait for a lock last on each CPU, whose stack may follow.
@@ -146,12 +151,15 @@ impl<W: Whose> Roll<W> {
 impl<'a, W: Whose> Ledger<'a, W> {
     /// Creates a ledger of these threads.
     pub fn new(context: &'a Context, whose: W) -> Self {
+        let stoppers = context.comms.iter().filter(|(_, comm)| names::is_stopper(comm));
         Self {
             context,
             roll: Roll { whose, threads: Map::default(), more: 0 },
             current: Map::default(),
             last: Map::default(),
+            left: Map::default(),
             queues: Queues::default(),
+            stoppers: stoppers.map(|(pid, _)| (*pid, None)).collect(),
             asleep: Map::default(),
             locking: Map::default(),
             signals: Map::default(),
@@ -176,7 +184,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
         if self.is_recorded(event.cpu) {
             match self.current.get(&event.cpu).map(|task| task.pid) {
                 None => self.begin_cpu(event),
-                Some(0) if event.pid != 0 => self.left_idle(event),
+                Some(0) if event.pid != 0 && self.left.get(&event.cpu) != Some(&event.pid) => {
+                    self.left_idle(event);
+                }
                 Some(_) => {}
             }
             self.last.insert(event.cpu, event.ts);
@@ -186,8 +196,17 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 self.leave(event, *prev, prev_comm, *prev_state);
                 self.take_turns(event.cpu, event.ts, Task::named(*next, next_comm));
                 self.enter(event.ts, *next, next_comm);
+                if wait::Sleep::of(*prev_state) != wait::Sleep::None {
+                    self.left.insert(event.cpu, *prev);
+                }
             }
-            SchedWaking { pid, target } => self.wake(event, *pid, *target),
+            SchedWaking { pid, target } => {
+                if self.stoppers.contains_key(pid) {
+                    let by = self.actor(event);
+                    self.stoppers.insert(*pid, Some(by));
+                }
+                self.wake(event, *pid, *target);
+            }
             SchedWakeup { pid, comm, target } => {
                 let (begin, born) = (self.context.window.0, self.clamp(event.ts));
                 self.roll.follow(
@@ -238,9 +257,12 @@ impl<'a, W: Whose> Ledger<'a, W> {
     fn left_idle(&mut self, event: &Event) {
         let (cpu, pid) = (event.cpu, event.pid);
         let comm = self.context.comms.get(&pid).cloned().unwrap_or_else(|| "?".into());
-        let wanted = self.roll.threads.get_mut(&pid).and_then(Followed::ready).map(|ready| ready.begin);
         let last = self.last.get(&cpu).copied();
-        let since = last.max(wanted).unwrap_or(event.ts).min(event.ts);
+        let since = match self.roll.threads.get(&pid) {
+            Some(one) => last.max(one.state.begin()).filter(|_| !matches!(one.state, State::Ended)),
+            None => last,
+        };
+        let since = since.unwrap_or(event.ts).min(event.ts);
         self.take_turns(cpu, since, Task::named(pid, &comm));
         self.enter(since, pid, &comm);
     }
@@ -300,6 +322,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
 
     /// A wake-up begins.
     fn wake(&mut self, event: &Event, pid: i32, target: u32) {
+        if self.left.get(&target) == Some(&pid) {
+            self.left.remove(&target);
+        }
         let now = self.clamp(event.ts);
         let Some(Followed { state: State::Asleep(asleep), .. }) = self.roll.threads.get(&pid) else { return };
         let by = self.actor(event);
@@ -338,14 +363,20 @@ impl<'a, W: Whose> Ledger<'a, W> {
     }
 
     fn migrate(&mut self, event: &Event, pid: i32, to: u32) {
-        let (now, by, is_seen) = (self.clamp(event.ts), self.actor(event), self.is_recorded(to));
+        let (now, is_seen) = (self.clamp(event.ts), self.is_recorded(to));
+        let by = match self.actor(event) {
+            Ended::Task(task) => {
+                self.stoppers.get(&task.pid).and_then(Option::clone).unwrap_or(Ended::Task(task))
+            }
+            by => by,
+        };
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
-        one.account.moved(by);
+        one.account.moved(by.clone());
         let Some(ready) = one.ready() else { return };
         ready.until(now, self.current.get(&ready.cpu));
         self.queues.remove(ready.cpu, pid);
         if is_seen {
-            ready.cpu = to;
+            (ready.cpu, ready.moved) = (to, Some(by));
             self.queues.add(to, pid);
         } else {
             one.end_state(now, self.context, &self.current);

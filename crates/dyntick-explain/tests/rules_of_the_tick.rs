@@ -152,14 +152,24 @@ fn timers_run_in_a_thread_later_on_preempt_rt() {
         SoftirqExit { softirq: Softirq::Timer },
         switch(20, 7, "app"),
     ];
+    let set = TimerStart { timer: 0x20, function: "mce_timer_fn".into(), expires: 1, flags: 1 };
     let events = [
         at(0, 1, 7, vec![start(TICK)]),
+        at(10, 0, 44, vec![set]),
         at(TICK, 1, 7, interrupt.concat()),
         at(TICK + 10_000, 1, 20, thread),
     ];
-    let explanation = explain(&events.concat(), &context());
+    let mut context = context();
+    context.comms.insert(44, "agent".into());
+    let explanation = explain(&events.concat(), &context);
     let causes: Vec<String> = explanation.interruptions.iter().map(|i| i.cause.to_string()).collect();
     assert_eq!(causes, ["timer:mce_timer_fn", "kernel-thread:ktimers"]);
+    let of_thread = &explanation.interruptions[1];
+    assert_eq!(
+        of_thread.chain.texts(),
+        ["agent [44] on CPU 0 set a timer", "ktimers/1 [20] ran on CPU 1 instead of app [7]"]
+    );
+    assert_eq!(of_thread.other.as_ref().map(|task| task.pid), Some(44), "it can be moved");
 }
 
 #[test]

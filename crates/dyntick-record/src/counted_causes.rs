@@ -134,8 +134,7 @@ pub(crate) fn limits(about: &About) -> Vec<String> {
     let (before, after) = &about.counts;
     if before.smis.is_empty() {
         return vec![
-            "system management interrupts are not counted: this needs an Intel CPU, the module msr (modprobe msr) and CAP_SYS_RAWIO"
-                .to_owned(),
+            "SMIs are not counted, which needs an Intel CPU, `modprobe msr` and CAP_SYS_RAWIO".to_owned(),
         ];
     }
     let grown = before.smis.iter().filter_map(|(cpu, count)| {

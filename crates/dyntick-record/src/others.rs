@@ -50,10 +50,24 @@ pub(crate) struct Others<'a> {
 impl<'a> Others<'a> {
     /// The names that the interruptions of a cause have most often, if a fix can act on them.
     pub fn named(self, counts: &NamedCounts) -> Named {
-        counts.foremost(|task| self.of(task), |victim| self.group_of(victim))
+        let several = self.several(counts);
+        counts.foremost(|task| self.of(task, &several), |victim| self.group_of(victim))
     }
 
-    fn of(self, task: &Task) -> OtherTask {
+    /// The processes with several of the other tasks and none of the interrupted ones.
+    fn several(self, counts: &NamedCounts) -> Set<i32> {
+        let process = |pid: i32| self.about.threads.get(&pid).map(|thread| thread.process);
+        let (mut seen, mut several) = (Set::default(), Set::default());
+        for process in counts.tasks().filter_map(|task| process(task.pid)) {
+            if !seen.insert(process) {
+                several.insert(process);
+            }
+        }
+        counts.victims().filter_map(process).for_each(|process| _ = several.remove(&process));
+        several
+    }
+
+    fn of(self, task: &Task, several: &Set<i32>) -> OtherTask {
         let Some(thread) = self.living(task.pid) else {
             let comm = task.comm.clone();
             let is_own = |thread: &Thread| Some(thread.process) == self.about.recorder;
@@ -67,6 +81,7 @@ impl<'a> Others<'a> {
             thread if Some(thread.process) == self.about.recorder => OtherTask::Own,
             thread if thread.bound => OtherTask::Bound(task.comm.clone()),
             thread if thread.kernel => OtherTask::of_kernel(task),
+            thread if several.contains(&thread.process) => OtherTask::Process(thread.process),
             _ => OtherTask::Movable(task.pid),
         }
     }
@@ -132,6 +147,8 @@ mod tests {
             (6, thread(5, "dyntick")),
             (20, thread(20, "timerd")),
             (21, thread(20, "worker")),
+            (22, thread(22, "pool")),
+            (23, thread(22, "pool")),
             (40, Thread { ended: true, ..thread(40, "gone") }),
             (41, Thread { kernel: true, ..thread(41, "kswapd0") }),
             (42, Thread { kernel: true, bound: true, ..thread(42, "cpuset_thing/1") }),
@@ -144,12 +161,14 @@ mod tests {
             let kind = EventKind::SchedFork { parent, child };
             parents.event(&Event { ts: 0, cpu: 0, pid: parent, within: Default::default(), kind });
         }
-        Others { about: &about, parents: &parents }.of(&Task { pid, comm: comm.into() })
+        Others { about: &about, parents: &parents }
+            .of(&Task { pid, comm: comm.into() }, &[22].into_iter().collect())
     }
 
     #[test]
     fn only_live_unbound_tasks_are_moved() {
         assert_eq!(of(21, "worker"), OtherTask::Movable(21));
+        assert_eq!(of(23, "pool"), OtherTask::Process(22));
         assert_eq!(of(41, "kswapd0"), OtherTask::Movable(41));
         assert_eq!(of(42, "cpuset_thing/1"), OtherTask::Bound("cpuset_thing/1".into()));
         assert_eq!(

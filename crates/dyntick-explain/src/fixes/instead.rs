@@ -77,6 +77,11 @@ fn of_task(fix: &RuleFix, others: &CpuList, host: Host<'_>, target: Target<'_>) 
     };
     match &target.named.task {
         OtherTask::Unknown | OtherTask::Movable(_) => None,
+        OtherTask::Process(_) if others.is_empty() => None,
+        OtherTask::Process(process) => Some(vec![PrintedFix {
+            action: Fix::Command(format!("taskset -apc {others} {process}")),
+            effect: format!("Moves all threads of that process. {UNTRIED}.").into(),
+        }]),
         OtherTask::Own => advice(
             "nothing: it is dyntick itself, as it begins or ends its work".to_owned(),
             "It is not there where nothing is recorded.",

@@ -26,6 +26,8 @@ pub enum OtherTask {
     Unknown,
     /// A live task that can be moved.
     Movable(i32),
+    /// A live process of which several threads are meant.
+    Process(i32),
     /// A kernel thread that cannot be moved (`PF_NO_SETAFFINITY`).
     Bound(Symbol),
     /// A task that has ended.
@@ -71,6 +73,16 @@ pub struct NamedCounts {
 const MOST_TASKS: usize = 1 << 16;
 
 impl NamedCounts {
+    /// The other tasks.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.keys()
+    }
+
+    /// The interrupted tasks.
+    pub fn victims(&self) -> impl Iterator<Item = i32> {
+        self.victims.keys().copied()
+    }
+
     /// Adds an interruption.
     pub fn add(&mut self, one: &Interruption) {
         let irq = match one.kind {

@@ -132,6 +132,7 @@ fn places() -> Vec<Place> {
     let tasks = [
         OtherTask::Unknown,
         OtherTask::Movable(77),
+        OtherTask::Process(70),
         OtherTask::Bound("ktimers/1".into()),
         OtherTask::Bound("kworker/1:2".into()),
         ended(None),
@@ -205,6 +206,7 @@ fn bound_task_is_not_moved() {
     assert_eq!(first(&with(starter(None)), "other-task:gzip"), "taskset -apc 0-2,4,6-7 7");
     let unit = "systemctl set-property --runtime timerd.service AllowedCPUs=0-2,4,6-7";
     assert_eq!(first(&with(starter(Some("timerd.service"))), "other-task:gzip"), unit);
+    assert_eq!(with(OtherTask::Process(70)).advised("other-task:x")[0], "taskset -apc 0-2,4,6-7 70");
     let unknown = OtherTask::Ended { comm: "gzip".into(), starter: None };
     assert!(
         first(&with(unknown), "other-task:gzip")

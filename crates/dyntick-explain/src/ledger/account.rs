@@ -29,6 +29,8 @@ pub enum Spent {
     Quota,
     /// It wanted a CPU that ran nothing, and why is not known.
     NothingRan,
+    /// It was moved to another CPU, and that one left idle for it.
+    Moved,
     /// It was woken, and its CPU left idle for it.
     WakingUp,
     /// A signal, if its number is known, had stopped it.
@@ -58,6 +60,7 @@ impl Spent {
             Spent::RealTimeLimit => "real-time-limit",
             Spent::Quota => "quota",
             Spent::NothingRan => "nothing-ran",
+            Spent::Moved => "moved",
             Spent::WakingUp => "waking-up",
             Spent::Stopped(_) => "stopped",
             Spent::Traced => "traced",
@@ -277,14 +280,19 @@ impl Account {
             self.delays.push_back((ready.begin, now, task.comm.clone()));
         }
         // An idle CPU takes a task at once, unless its group may not run.
-        let is_way = ready.woken && ready.idle_ns <= LONGEST_IDLE_EXIT_NS;
-        let spent = match is_way {
-            true if limited_ns == 0 => Spent::WakingUp,
+        let is_way = limited_ns == 0 && ready.idle_ns <= LONGEST_IDLE_EXIT_NS;
+        let spent = match &ready.moved {
+            Some(_) if is_way => Spent::Moved,
+            None if is_way && ready.woken => Spent::WakingUp,
             _ if is_real_time => Spent::RealTimeLimit,
             _ if self.has_quota => Spent::Quota,
             _ => Spent::NothingRan,
         };
-        self.add(spent, ready.idle_ns + limited_ns);
+        let (is_move, ns) = (spent == Spent::Moved, ready.idle_ns + limited_ns);
+        self.add(spent, ns);
+        if let Some(by) = ready.moved.filter(|_| is_move && ns > 0) {
+            self.spent.entry(Spent::Moved).or_default().add_by(by, ns);
+        }
     }
 
     /// Adds a wait for a CPU that this task had.
@@ -329,9 +337,7 @@ impl Account {
             (Sleep::Stopped, None) => (Spent::Stopped(None), by),
             (Sleep::Traced, _) => (Spent::Traced, by),
             (Sleep::Uninterruptible, _) => (Spent::Blocked(asleep.place), by),
-            _ if asleep.place.as_ref().is_some_and(Place::is_kernels_lock) => {
-                (Spent::Blocked(asleep.place), by)
-            }
+            _ if asleep.place.as_ref().is_some_and(Place::is_forced) => (Spent::Blocked(asleep.place), by),
             _ => (Spent::Slept(asleep.place), by),
         };
         if ns == 0 {

@@ -23,6 +23,18 @@ pub(super) enum State {
     Ended,
 }
 
+impl State {
+    /// The begin of the state, ns; `None` after the end.
+    pub fn begin(&self) -> Option<u64> {
+        match self {
+            State::Running { since } | State::Unseen { since } => Some(*since),
+            State::Ready(ready) => Some(ready.begin),
+            State::Asleep(asleep) => Some(asleep.since),
+            State::Ended => None,
+        }
+    }
+}
+
 /// A page fault that is handled.
 #[derive(Debug)]
 pub(super) struct Handling {

@@ -30,6 +30,8 @@ pub enum Waits {
     MemoryMap,
     /// Another lock of the kernel.
     Lock,
+    /// The thaw of a frozen control group or machine.
+    Thaw,
     /// A page that is read or written, or a disk.
     Io,
     /// Free memory, or the memory limit of a control group.
@@ -134,6 +136,10 @@ const KNOWN: &[(&str, Waits)] = &[
     ("timerfd_read", Waits::Time),
     ("do_wait", Waits::Child),
     ("wait4", Waits::Child),
+    ("__refrigerator", Waits::Thaw),
+    ("do_freezer_trap", Waits::Thaw),
+    // It sleeps in it only within do_freezer_trap, which is mostly inlined; a stopped task has another state.
+    ("get_signal", Waits::Thaw),
     ("do_sigtimedwait", Waits::Signal),
     ("sigsuspend", Waits::Signal),
     ("do_pause", Waits::Signal),
@@ -191,6 +197,11 @@ impl Place {
     /// A lock of the kernel that is not known.
     pub(super) fn lock() -> Self {
         Self { waits: Waits::Lock, function: "?".into(), call: None }
+    }
+
+    /// Returns true if a thread that sleeps here, even interruptibly, does not do so by its own will.
+    pub fn is_forced(&self) -> bool {
+        self.waits == Waits::Thaw || self.is_kernels_lock()
     }
 
     /// Returns true for a lock of the program or of the kernel: its holder ends the wait.

@@ -49,8 +49,11 @@ fn stack(ts: u64, pid: i32, frames: &[&str]) -> Event {
 
 /// The account of one thread after these events.
 fn of(events: &[Event], thread: i32) -> ThreadAccount {
-    let context = context();
-    let mut ledger = Ledger::new(&context, All);
+    in_context(&context(), events, thread)
+}
+
+fn in_context(context: &Context, events: &[Event], thread: i32) -> ThreadAccount {
+    let mut ledger = Ledger::new(context, All);
     events.iter().for_each(|event| ledger.event(event));
     let (accounts, _) = ledger.finish();
     accounts.into_iter().find(|account| account.task.pid == thread).unwrap()
@@ -93,9 +96,41 @@ fn thread_runs_without_the_switch_from_idle() {
     let account = of(&[&asleep[..], &[idle(5_020_000), own(9_000_000), own(90_000_000)]].concat(), 6);
     assert_eq!((ns(&account, "waking-up"), ns(&account, "nothing-ran")), (20_000, 0));
     assert_eq!(ns(&account, "ran"), 1_000_000 + (END - 5_020_000));
+    let beside_its_switch = [asleep[0].clone(), own(2_000_900), asleep[1].clone(), idle(5_020_000)];
+    let account = of(&[&beside_its_switch[..], &[own(9_000_000)]].concat(), 6);
+    assert_eq!(ns(&account, "slept"), 3_000_000, "an event that follows its switch is not its next turn");
     let unseen = of(&[&asleep[..], &[own(9_000_000)]].concat(), 6);
     assert_eq!(ns(&unseen, "nothing-ran"), 0, "the idle CPU had no event after the wake-up");
     assert_eq!(unseen.spent.values().map(|amount| amount.ns).sum::<u64>(), END - BEGIN);
+}
+
+#[test]
+fn moved_thread_waits_for_the_other_cpu_by_the_will_of_the_stoppers_waker() {
+    let mut context = context();
+    context.comms.insert(20, "migration/1".into());
+    context.cpus = "1-2".parse().unwrap();
+    let moves = EventKind::SchedMigrate { pid: 6, comm: "t6".into(), from: 1, to: 2 };
+    let waking = EventKind::SchedWaking { pid: 20, target: 1 };
+    let events = [
+        event(1_500_000, 2, 0, EventKind::PageFaultEnd),
+        event(2_000_000, 0, 44, waking),
+        switch(2_010_000, 1, 6, 0, 20),
+        event(2_020_000, 1, 20, moves),
+        switch(2_030_000, 1, 20, 1, 0),
+        switch(2_060_000, 2, 0, 0, 6),
+    ];
+    let account = in_context(&context, &events, 6);
+    assert_eq!(ns(&account, "moved"), 40_000);
+    let by: Vec<String> = account.spent[&Spent::Moved].by.keys().map(|by| format!("{by:?}")).collect();
+    assert!(by.len() == 1 && by[0].contains("44"), "{by:?}");
+    assert_eq!(account.spent.values().map(|amount| amount.ns).sum::<u64>(), END - BEGIN);
+}
+
+#[test]
+fn frozen_thread_does_not_sleep_by_its_own_will() {
+    let stack = stack(2_000_500, 6, &["schedule", "get_signal", "arch_do_signal_or_restart"]);
+    let account = of(&[switch(2_000_000, 1, 6, 1, 0), stack, wakeup(5_000_000, 0, 3, 6)], 6);
+    assert_eq!((ns(&account, "blocked"), ns(&account, "slept")), (3_000_000, 0));
 }
 
 #[test]

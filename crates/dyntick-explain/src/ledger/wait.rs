@@ -55,6 +55,8 @@ pub(super) struct Ready {
     pub begin: u64,
     /// True if it was woken; false if it was preempted.
     pub woken: bool,
+    /// The last one that moved it to another CPU meanwhile.
+    pub moved: Option<Ended>,
     /// The time in which that CPU ran nothing.
     pub idle_ns: u64,
     /// The time in which other tasks had it.
@@ -63,7 +65,7 @@ pub(super) struct Ready {
 
 impl Ready {
     pub fn preempted(cpu: u32, now: u64) -> Self {
-        Self { cpu, since: now, begin: now, woken: false, idle_ns: 0, by: Vec::new() }
+        Self { cpu, since: now, begin: now, woken: false, moved: None, idle_ns: 0, by: Vec::new() }
     }
 
     pub fn woken(cpu: u32, now: u64) -> Self {

@@ -77,6 +77,16 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
             "A thread that is ready does not get an idle CPU if its group is throttled. No quota of it is known.",
             Vec::new(),
         ),
+        Spent::Moved => Words::new(
+            format!("moved to another CPU{}", by(amount)),
+            "A thread that is moved leaves its caches, and the new CPU has to leave idle for it.",
+            holder(amount)
+                .map(|mover| {
+                    advice(format!("have {mover} leave its affinity alone; pin it where it is to stay"))
+                })
+                .into_iter()
+                .collect(),
+        ),
         Spent::WakingUp => Words::new(
             "waking up: from the wake-up to the CPU, which had to leave idle",
             "The wake-up's interrupt, the exit from the idle state, and the switch.",
@@ -88,7 +98,14 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
                 None => format!("stopped by a signal{}", until(amount)),
             },
             "A stopped thread runs again after SIGCONT.",
-            Vec::new(),
+            holder(amount)
+                .map(|sender| {
+                    advice(format!(
+                        "have {sender} not stop it; to limit its CPU time, use cpu.max or cpu.weight"
+                    ))
+                })
+                .into_iter()
+                .collect(),
         ),
         Spent::Traced => Words::new(
             format!("stopped by a tracer (ptrace){}", until(amount)),
@@ -181,6 +198,12 @@ fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
         Waits::Lock => {
             Words::new(format!("blocked by a lock of the kernel{at}{}", until(amount)), "", Vec::new())
         }
+        Waits::Thaw => Words::new(
+            format!("frozen with its control group{}", until(amount)),
+            "A frozen group runs again when 0 is written to its cgroup.freeze, as docker unpause and systemctl thaw do. \
+             The suspension of a machine freezes all tasks, too.",
+            vec![advice("do not freeze its control group (cgroup.freeze, docker pause, systemctl freeze)")],
+        ),
         Waits::Io => Words::new(format!("blocked by a page or a disk{at}"), "", Vec::new()),
         Waits::Memory => Words::new(
             format!("blocked by the search for free memory{at}"),
@@ -249,6 +272,10 @@ fn holder(amount: &Amount) -> Option<String> {
 
 fn until(amount: &Amount) -> String {
     holder(amount).map_or(String::new(), |holder| format!(", until {holder} ended it"))
+}
+
+fn by(amount: &Amount) -> String {
+    holder(amount).map_or(String::new(), |mover| format!(", by {mover}"))
 }
 
 fn from(amount: &Amount) -> String {

@@ -2,7 +2,7 @@
 use super::{Rule, RuleFix};
 use crate::case::{Arrival, Case, Finding};
 use crate::facts::Newcomer;
-use crate::{Arrived, CauseId, Kind, Step};
+use crate::{Arrived, CauseId, Kind, Step, names};
 
 pub(super) static RULE: Rule = Rule {
     id: "kernel-thread",
@@ -35,14 +35,20 @@ pub(super) static RULE: Rule = Rule {
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let (woke, task) = match (case.kind, case.arrival()) {
-        (Kind::KernelThread | Kind::WorkItem, _) => (None, case.facts.turn()?),
+        (Kind::KernelThread | Kind::WorkItem, _) => {
+            let task = case.facts.turn()?;
+            // The stopper acts for the one that woke it; other threads have a cause of their own for that.
+            let woke = case.facts.turn_by.as_ref().filter(|_| names::is_stopper(&task.comm));
+            (woke.map(|by| Step::Woke { by: by.into(), task: task.clone() }), task)
+        }
         (_, Some(Arrival::KernelThread(Newcomer { task, woken_by }))) => {
             (woken_by.as_ref().map(|by| Step::Woke { by: by.into(), task: task.clone() }), task)
         }
         _ => return None,
     };
+    let set = case.setter().map(|by| Step::SetTimer { by: by.into() });
     let effect = case.effect(Arrived::task(task));
-    Finding::new(CauseId::kernel_thread(&task.comm), woke.into_iter().chain([effect]))
+    Finding::new(CauseId::kernel_thread(&task.comm), woke.into_iter().chain(set).chain([effect]))
 }
 
 /// The members of this class that have their own rule.
@@ -173,9 +179,13 @@ pub(super) static MEMBERS: &[Rule] = &[
             hrtimers of tasks without a real-time policy, as their sleeps (hrtimer_wakeup). It is bound to \
             its CPU.",
         fixes: &[
+            RuleFix::command(
+                "taskset -pc {housekeeping} {task}",
+                not_tried!("Moves the task that set most of these timers; the chain names it."),
+            ),
             RuleFix::advice(
                 "move the tasks whose timers these are off the CPU, or let them sleep less often",
-                "The functions that ran show the kind of timer, and causes of woken tasks name the tasks.",
+                "The functions that ran show the kind of timer, and the chains name the tasks.",
             ),
             RuleFix::boot(
                 "nohz_full={quiet}",

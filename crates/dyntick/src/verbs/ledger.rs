@@ -26,6 +26,12 @@ pub fn program(command: &[String]) -> Option<&str> {
     command.first().map(|program| program.rsplit('/').next().unwrap_or(program))
 }
 
+/// The name of the only thread, e.g. of the program that a shell became by exec; else that of the command's program.
+pub fn subject<'a>(ledger: Option<&'a Ledger>, command: &'a [String]) -> Option<&'a str> {
+    let only = ledger.filter(|ledger| ledger.threads == 1).and_then(|ledger| ledger.by_thread.first());
+    only.and_then(|only| only.thread.rsplit_once(" [")).map(|(comm, _)| comm).or_else(|| program(command))
+}
+
 /// The table, and the parts that have an explanation; `who` names the threads. In short those that have a fix.
 pub fn blocks(ledger: &Ledger, who: &str, look: &Look) -> Vec<Block> {
     let worth = |part: &&Part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
@@ -58,8 +64,9 @@ fn share(part: &Part, ledger: &Ledger) -> Option<f64> {
 }
 
 fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
+    let all = if look.full { ledger.parts.clone() } else { ledger.folded() };
     let (shown, parts) =
-        if look.full { (usize::MAX, ledger.parts.clone()) } else { (LISTED, in_short_of(ledger)) };
+        if look.full { (usize::MAX, all.clone()) } else { (LISTED, worth_a_line(&all, ledger)) };
     let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
     let row = |part: &Part| {
         row![
@@ -75,7 +82,7 @@ fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
     ranks.sort_unstable();
     let least = ranks.get(shown.wrapping_sub(1)).copied();
     let is_shown = |part: &&Part| least.is_none_or(|least| rank(part) <= least);
-    let hidden = parts.len() - parts.iter().filter(is_shown).count();
+    let hidden = all.len() - parts.iter().filter(is_shown).count();
     let hidden = (hidden > 0).then(|| format!("and {hidden} more; --full lists them")).into_iter();
     let elsewhere = (ledger.threads_elsewhere > 0).then(|| {
         format!(
@@ -105,10 +112,13 @@ fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
     }
 }
 
-/// The folded parts, without untimed ones of which there are few.
-fn in_short_of(ledger: &Ledger) -> Vec<Part> {
-    let is_shown = |part: &Part| part.ns.is_some() || part.count >= MANY || part.part == PROBE;
-    ledger.folded().into_iter().filter(is_shown).collect()
+/// The parts that take a share worth a line, and untimed ones of which there are many.
+fn worth_a_line(parts: &[Part], ledger: &Ledger) -> Vec<Part> {
+    let is_shown = |part: &&Part| match share(part, ledger) {
+        Some(share) => share >= NEGLIGIBLE,
+        None => part.count >= MANY || part.part == PROBE,
+    };
+    parts.iter().filter(is_shown).cloned().collect()
 }
 
 fn system_calls(calls: &[SystemCall], full: bool) -> Table {

@@ -85,7 +85,7 @@ fn subject(findings: &Findings) -> verdict::Subject<'_> {
 fn whose(findings: &Findings) -> &str {
     match &findings.threads {
         Some(threads) => &threads.of,
-        None => ledger::program(&findings.command).unwrap_or("the process"),
+        None => ledger::subject(findings.ledger.as_ref(), &findings.command).unwrap_or("the process"),
     }
 }
 

@@ -45,7 +45,7 @@ fn document(report: &Report, full: bool) -> Document {
     let result = match &report.proof.trace {
         Some(trace) => {
             if let Some(ledger) = &trace.ledger {
-                let who = ledger::program(&report.command).unwrap_or("the command");
+                let who = ledger::subject(Some(ledger), &report.command).unwrap_or("the command");
                 // A program that slept nearly all the time lost nothing worth a sentence.
                 if full || trace.verdict.of_threads {
                     blocks.extend(of_time(ledger, &trace.verdict, who, full));
