@@ -28,5 +28,6 @@ mod text;
 pub mod turbostat;
 
 pub use error::Error;
-pub use metrics::{MAX_BYTES, MAX_LINES, MAX_METRICS, Output, metrics, metrics_in_unit, tools};
+pub use json::MAX_TREE;
+pub use metrics::{Hints, MAX_BYTES, MAX_LINES, MAX_METRICS, Output, metrics, metrics_of_file, tools};
 pub use observations::{Observation, ObservationError, write_parquet};
