@@ -8,8 +8,9 @@ pub(crate) use collect::{Collector, Kind};
 
 use crate::text::without_escapes;
 use crate::{
-    Error, benchmarks, cyclictest, fio, hackbench, hwlatdetect, hyperfine, idle_counters, interrupts, oslat,
-    pairs, perf_stat, qperf, rteval, rtla, schbench, stress_ng, turbostat,
+    Error, benchmarks, cyclictest, fio, hackbench, hwlatdetect, hyperfine, idle_counters, interrupts,
+    memtier, oslat, pairs, perf_stat, phoronix, powertop, qperf, redis_benchmark, rteval, rtla, schbench,
+    stress_ng, turbostat, unixbench, wrk,
 };
 use dyntick_model::Clock;
 use dyntick_stats::{Metric, MetricName};
@@ -58,9 +59,11 @@ struct Reader {
 const READERS: &[Reader] = &[
     Reader { tool: "fio", knows: fio::knows, read: fio::metrics },
     Reader { tool: "fio", knows: fio::terse::knows, read: fio::terse::metrics },
+    Reader { tool: "Phoronix Test Suite", knows: phoronix::knows, read: phoronix::metrics },
     Reader { tool: "hyperfine", knows: hyperfine::knows, read: hyperfine::metrics },
     Reader { tool: "oslat", knows: oslat::knows, read: oslat::metrics },
     Reader { tool: "iperf3", knows: benchmarks::knows_iperf3, read: benchmarks::metrics_of_iperf3 },
+    Reader { tool: "memtier_benchmark", knows: memtier::knows_json, read: memtier::metrics_of_json },
     Reader { tool: "rt-tests", knows: pairs::knows_json, read: pairs::metrics_of_json },
     Reader { tool: "cyclictest", knows: cyclictest::knows_json, read: cyclictest::metrics_of_json },
     Reader { tool: "perf stat", knows: perf_stat::knows_json, read: perf_stat::metrics_of_json },
@@ -77,6 +80,11 @@ const READERS: &[Reader] = &[
         knows: benchmarks::knows_perf_bench,
         read: benchmarks::metrics_of_perf_bench,
     },
+    Reader { tool: "wrk", knows: wrk::knows, read: wrk::metrics },
+    Reader { tool: "redis-benchmark", knows: redis_benchmark::knows, read: redis_benchmark::metrics },
+    Reader { tool: "memtier_benchmark", knows: memtier::knows, read: memtier::metrics },
+    Reader { tool: "UnixBench", knows: unixbench::knows, read: unixbench::metrics },
+    Reader { tool: "powertop", knows: powertop::knows, read: powertop::metrics },
     Reader { tool: "hackbench", knows: hackbench::knows, read: hackbench::metrics },
     Reader {
         tool: "cpupower monitor",
