@@ -6,6 +6,7 @@
 mod json;
 mod measured;
 mod print;
+pub(crate) mod verbose;
 
 pub use crate::error::CyclictestError;
 pub use json::{Json, JsonThread, Machine};

@@ -4,6 +4,9 @@
 //! the exact one is used; fio 2 has only the first. Its latencies are `clat` in µs, since 3.0 `clat_ns`; the number of
 //! samples `N` is there since 3.16. With `--client` the jobs of each client and their sum are in `client_stats`.
 
+pub(crate) mod log;
+pub(crate) mod terse;
+
 use crate::Error;
 use crate::json;
 use crate::metrics::{Collector, Kind};
@@ -123,12 +126,6 @@ pub(crate) fn knows(text: &str) -> bool {
     text.contains("\"fio version\"") && json::begin(text, &['{']).is_some()
 }
 
-/// Returns true for `--minimal`: `3;fio-3.36;job;…`.
-pub(crate) fn is_terse(text: &str) -> bool {
-    let is_line = |line: &str| line.split(';').nth(1).is_some_and(|word| word.starts_with("fio-"));
-    text.lines().any(is_line)
-}
-
 /// The options that say what a job does.
 const OPTIONS: [&str; 8] = ["rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "runtime", "size"];
 
@@ -150,6 +147,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
             let name = job.hostname.as_ref().map_or(job.name.clone(), |host| format!("{host}/{}", job.name));
             let again = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
             let number = if *again > 1 { format!("#{again}") } else { String::new() };
+            into.part(&format!("fio/{name}"));
             for (word, direction) in job.used() {
                 put(into, &format!("fio/{name}{number}/{word}"), direction)?;
             }
@@ -309,10 +307,5 @@ mod tests {
         assert_eq!(values(&output, "fio/a/j/read/iops"), Some(vec![1.0, 3.0]));
         assert_eq!(values(&output, "fio/j/read/iops"), Some(vec![2.0, 6.0]));
         assert_eq!(output.metrics.len(), 2, "the sum of all clients is not added to them");
-    }
-
-    #[test]
-    fn terse_lines_are_known() {
-        assert!(is_terse("3;fio-3.36;random-read;0;0\n") && !is_terse("1;2;3\n"));
     }
 }

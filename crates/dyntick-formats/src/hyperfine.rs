@@ -16,12 +16,6 @@ pub struct Benchmark {
     /// The wall time of each run, in seconds; absent with some `--style`s of older versions.
     #[serde(default)]
     pub times: Vec<f64>,
-    /// The mean user time, in seconds.
-    #[serde(default)]
-    pub user: Option<f64>,
-    /// The mean system time, in seconds.
-    #[serde(default)]
-    pub system: Option<f64>,
     /// The exit status of each run; null for a run that a signal ended.
     #[serde(default)]
     pub exit_codes: Vec<Option<i64>>,
@@ -44,7 +38,7 @@ pub(crate) fn knows(text: &str) -> bool {
         && text.contains("\"command\"")
 }
 
-/// Adds the metrics. Only the time decides which of two commands is better; user and system times explain it.
+/// Adds the times of the runs. User and system times are left out: they are means, of which nothing shows the spread.
 pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
     for benchmark in parse(text)? {
         let failed = benchmark.exit_codes.iter().filter(|code| **code != Some(0)).count();
@@ -52,16 +46,9 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
             let what = format!("{failed} runs of '{}' did not end with status 0", benchmark.command);
             return Err(Error::Failed { tool: TOOL, what });
         }
-        let name = |what: &str| format!("hyperfine/{}/{what}", benchmark.command);
-        let times = benchmark.times.iter();
-        times
-            .map(|seconds| seconds * 1e9)
-            .try_for_each(|time| into.value(&name("time"), Kind::TIME, time))?;
-        for (what, seconds) in [("user", benchmark.user), ("system", benchmark.system)] {
-            if let Some(seconds) = seconds {
-                into.value(&name(what), Kind::TIME, seconds * 1e9)?;
-            }
-        }
+        into.part(&format!("hyperfine/{}", benchmark.command));
+        let name = format!("hyperfine/{}/time", benchmark.command);
+        benchmark.times.iter().try_for_each(|seconds| into.value(&name, Kind::TIME, seconds * 1e9))?;
     }
     Ok(())
 }

@@ -4,9 +4,13 @@
 use crate::Error;
 use serde::Deserialize;
 
+/// The longest document of JSON or XML, in bytes: it is held in memory as a tree of many times its size.
+pub const MAX_TREE: usize = 64 << 20;
+
 /// Parses the first object that begins a line. Tools print warnings before and after it. A truncated object is an
 /// error. serde_json limits the depth (128).
 pub fn first<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Result<T, Error> {
+    ensure_small(text)?;
     let begin =
         begin(text, &['{']).ok_or_else(|| Error::json(tool, "there is no line that begins with '{'"))?;
     let mut reader = serde_json::Deserializer::from_str(&text[begin..]);
@@ -19,6 +23,7 @@ pub fn first<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Resul
 
 /// Parses each object that begins a line, as [`first`] does the first; at least one.
 pub fn all<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Result<Vec<T>, Error> {
+    ensure_small(text)?;
     let mut found = vec![];
     let mut rest = text;
     while found.is_empty() || begin(rest, &['{']).is_some() {
@@ -40,6 +45,14 @@ pub fn all<'a, T: Deserialize<'a>>(tool: &'static str, text: &'a str) -> Result<
         rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
     }
     Ok(found)
+}
+
+/// Refuses a document whose tree may not fit into memory.
+pub fn ensure_small(text: &str) -> Result<(), Error> {
+    if text.len() <= MAX_TREE {
+        return Ok(());
+    }
+    Err(Error::Long { size: text.len(), unit: "bytes of JSON or XML", limit: MAX_TREE })
 }
 
 /// The offset of the first line whose first character is one of these.

@@ -8,17 +8,20 @@ pub(crate) use collect::{Collector, Kind};
 
 use crate::text::without_escapes;
 use crate::{
-    Error, benchmarks, cyclictest, fio, hackbench, hwlatdetect, hyperfine, idle_counters, interrupts, oslat,
-    pairs, perf_stat, qperf, rteval, rtla, schbench, stress_ng, turbostat,
+    Error, benchmarks, cyclictest, fio, hackbench, hwlatdetect, hyperfine, idle_counters, interrupts,
+    memtier, oslat, pairs, perf_stat, phoronix, powertop, qperf, redis_benchmark, rteval, rtla, schbench,
+    stress_ng, turbostat, unixbench, wrk,
 };
 use dyntick_model::Clock;
 use dyntick_stats::{Metric, MetricName};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The longest output that is read, in bytes.
-pub const MAX_BYTES: usize = 16 << 20;
+/// The longest output that is read, in bytes: a day of turbostat with an interval of 5 s on 96 CPUs is 172 MB.
+pub const MAX_BYTES: usize = 512 << 20;
 /// The largest number of lines that is read.
-pub const MAX_LINES: usize = 1 << 20;
+pub const MAX_LINES: usize = 1 << 24;
+/// The beginning by which an output is recognised, in bytes; longer ones are searched further only if it shows none.
+const HEAD: usize = 1 << 20;
 
 /// The content of an output file.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +34,18 @@ pub struct Output {
     pub settings: BTreeMap<&'static str, BTreeSet<String>>,
     /// Notes on what was assumed and on what was not used.
     pub notes: Vec<String>,
+    /// The beginnings of names of each benchmark in the file, in its order: `hyperfine/COMMAND`. Empty if the tool does
+    /// not name benchmarks.
+    pub parts: Vec<String>,
+}
+
+/// The facts that an output itself does not state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hints<'a> {
+    /// The unit of latencies.
+    pub unit: Option<cyclictest::Unit>,
+    /// The file's name, which alone says if fio's log has latencies or bandwidths.
+    pub file: Option<&'a str>,
 }
 
 /// One tool: its name, and the functions that recognise and read its output.
@@ -43,9 +58,12 @@ struct Reader {
 /// All readers. The first that recognises an output reads it, so those with the surest marks come first.
 const READERS: &[Reader] = &[
     Reader { tool: "fio", knows: fio::knows, read: fio::metrics },
+    Reader { tool: "fio", knows: fio::terse::knows, read: fio::terse::metrics },
+    Reader { tool: "Phoronix Test Suite", knows: phoronix::knows, read: phoronix::metrics },
     Reader { tool: "hyperfine", knows: hyperfine::knows, read: hyperfine::metrics },
     Reader { tool: "oslat", knows: oslat::knows, read: oslat::metrics },
     Reader { tool: "iperf3", knows: benchmarks::knows_iperf3, read: benchmarks::metrics_of_iperf3 },
+    Reader { tool: "memtier_benchmark", knows: memtier::knows_json, read: memtier::metrics_of_json },
     Reader { tool: "rt-tests", knows: pairs::knows_json, read: pairs::metrics_of_json },
     Reader { tool: "cyclictest", knows: cyclictest::knows_json, read: cyclictest::metrics_of_json },
     Reader { tool: "perf stat", knows: perf_stat::knows_json, read: perf_stat::metrics_of_json },
@@ -62,6 +80,11 @@ const READERS: &[Reader] = &[
         knows: benchmarks::knows_perf_bench,
         read: benchmarks::metrics_of_perf_bench,
     },
+    Reader { tool: "wrk", knows: wrk::knows, read: wrk::metrics },
+    Reader { tool: "redis-benchmark", knows: redis_benchmark::knows, read: redis_benchmark::metrics },
+    Reader { tool: "memtier_benchmark", knows: memtier::knows, read: memtier::metrics },
+    Reader { tool: "UnixBench", knows: unixbench::knows, read: unixbench::metrics },
+    Reader { tool: "powertop", knows: powertop::knows, read: powertop::metrics },
     Reader { tool: "hackbench", knows: hackbench::knows, read: hackbench::metrics },
     Reader {
         tool: "cpupower monitor",
@@ -76,6 +99,8 @@ const READERS: &[Reader] = &[
     Reader { tool: "qperf", knows: qperf::knows, read: qperf::metrics },
     Reader { tool: "perf stat", knows: perf_stat::knows_csv, read: perf_stat::metrics_of_csv },
     Reader { tool: "perf stat", knows: perf_stat::knows_people, read: perf_stat::metrics_of_people },
+    Reader { tool: "cyclictest", knows: cyclictest::verbose::knows, read: cyclictest::verbose::metrics },
+    Reader { tool: "fio", knows: fio::log::knows, read: fio::log::metrics },
 ];
 
 /// An output that is not read: a text in it, its tool, and how to get a form that is.
@@ -110,12 +135,7 @@ const UNREAD: &[Unread] = &[
     unread("# tracer: ", "ftrace", TRACE),
     unread("Connecting to host ", "iperf3", "run it with --json"),
     unread("Client connecting to ", "iperf (version 2)", "run iperf3 with --json"),
-    unread("requests per second", "redis-benchmark", PICK),
-    unread("Requests/sec:", "wrk", PICK),
-    unread("Ops/sec     Hits/sec", "memtier_benchmark", PICK),
-    unread("PowerTOP", "powertop", PICK),
-    unread("<PhoronixTestSuite>", "the Phoronix Test Suite", PICK),
-    unread("System Benchmarks Index", "UnixBench", PICK),
+    unread("PowerTOP", "powertop", "run it with --csv=FILE"),
     unread("Best Rate MB/s", "STREAM", PICK),
     unread("CoreMark", "CoreMark", PICK),
     unread("procs -----------memory", "vmstat", SYSSTAT),
@@ -144,24 +164,30 @@ const BINARY: &[(&[u8], &str)] = &[
 /// Reads the output of a tool. The caller knows the clock of the runs: [`Clock::Wall`] for files of unknown origin.
 /// Errors do not name the file; the caller does.
 pub fn metrics(bytes: &[u8], clock: Clock) -> Result<Output, Error> {
-    metrics_in_unit(bytes, clock, None)
+    metrics_of_file(bytes, clock, Hints::default())
 }
 
-/// The same, with the unit of latencies for files that do not state it.
-pub fn metrics_in_unit(bytes: &[u8], clock: Clock, unit: Option<cyclictest::Unit>) -> Result<Output, Error> {
+/// The same, with the facts that the output does not state.
+pub fn metrics_of_file(bytes: &[u8], clock: Clock, hints: Hints<'_>) -> Result<Output, Error> {
     let text = text_of(bytes)?;
     let text = without_escapes(text);
-    let Some(reader) = READERS.iter().find(|reader| (reader.knows)(&text)) else {
+    let known_by = |text: &str| READERS.iter().find(|reader| (reader.knows)(text));
+    let Some(reader) = head(&text).and_then(known_by).or_else(|| known_by(&text)) else {
         let printed = UNREAD.iter().find(|output| text.contains(output.mark));
         return Err(match printed {
-            _ if fio::is_terse(&text) => Error::Unread { tool: "fio", fix: FIO },
             Some(output) => Error::Unread { tool: output.tool, fix: output.fix },
             None => Error::Unknown { tools: tools() },
         });
     };
-    let mut collector = Collector::new(reader.tool, clock).in_unit(unit);
+    let mut collector = Collector::new(reader.tool, clock).with(hints);
     (reader.read)(&text, &mut collector)?;
     collector.finish()
+}
+
+/// The lines at the beginning of a long text.
+fn head(text: &str) -> Option<&str> {
+    let end = text.as_bytes().get(..HEAD)?.iter().rposition(|byte| *byte == b'\n')?;
+    Some(&text[..=end])
 }
 
 /// The names of the supported tools, each once.
@@ -199,7 +225,6 @@ mod tests {
         assert!(tools().iter().all(|tool| unknown.to_string().contains(tool)), "{unknown}");
         assert_eq!(read(b""), Error::Unknown { tools: tools() });
         assert_eq!(read(b"ab\xff"), Error::NotText { offset: 2 });
-        assert!(matches!(read(&vec![b'x'; MAX_BYTES + 1]), Error::Long { unit: "bytes", .. }));
         assert!(matches!(read(&vec![b'\n'; MAX_LINES + 1]), Error::Long { unit: "lines", .. }));
     }
 
@@ -207,7 +232,7 @@ mod tests {
     fn unread_output_is_refused_by_name_with_a_fix() {
         let refused = |text: &[u8]| metrics(text, Clock::Wall).unwrap_err().to_string();
         assert_eq!(
-            refused(b"3;fio-3.36;random-read;0;0;1048576;34952\n"),
+            refused(b"job: (groupid=0, jobs=1): err= 0\n"),
             "this is fio's output in a form that is not read; run it with --output-format=json or json+"
         );
         assert!(refused(b"host\t600\t1700000000\tall\t%user\t0.51\n").contains("sadf (sysstat)"));

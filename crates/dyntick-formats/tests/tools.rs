@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The output of real tools, read as metrics. `fixtures/README.md` has the origin of each file.
 
-use dyntick_formats::{Error, Output, metrics};
+use dyntick_formats::{Error, Hints, Output, metrics, metrics_of_file};
 use dyntick_model::Clock;
 use dyntick_stats::{About, Exposure, Metric, MetricName, Samples, Values};
 use proptest::prelude::*;
@@ -73,11 +73,14 @@ fn every_output_is_read() {
         if REFUSED.iter().any(|(refused, _)| *refused == name) {
             continue;
         }
-        let output = metrics(&bytes, Clock::Wall).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let hints = Hints { file: Some(&name), ..Hints::default() };
+        let output =
+            metrics_of_file(&bytes, Clock::Wall, hints).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut text = format!("{}\n", output.tool);
         output.metrics.iter().for_each(|metric| writeln!(text, "{}", line(metric)).unwrap());
         output.settings.iter().for_each(|(name, values)| writeln!(text, "{name}: {values:?}").unwrap());
         output.notes.iter().for_each(|note| writeln!(text, "note: {note}").unwrap());
+        output.parts.iter().for_each(|part| writeln!(text, "part: {part}").unwrap());
         insta::assert_snapshot!(name.replace('.', "-"), text);
     }
 }

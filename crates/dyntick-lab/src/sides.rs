@@ -6,8 +6,8 @@ use crate::metrics::Metrics;
 use crate::seal::Sealer;
 use crate::store::{self, StoreError};
 use dyntick_formats::cyclictest::Unit;
-use dyntick_formats::metrics_in_unit;
 use dyntick_formats::picked::{PickError, Picker};
+use dyntick_formats::{Hints, metrics_of_file};
 use dyntick_kernels::cache::Cache;
 use dyntick_model::Clock;
 use dyntick_model::text::natural_order;
@@ -22,8 +22,12 @@ use std::path::{Path, PathBuf};
 /// A folder with more files does not hold repetitions of a measurement.
 const MOST_FILES: usize = 10_000;
 
-/// The limit of a side's files together, bytes: many links to one large file are a small archive.
-const MOST_BYTES: u64 = 32 << 20;
+/// The limit of a side's files together, bytes: many links to one large file are a small archive. One is read at a
+/// time.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// The smallest limit of one file, bytes, on a machine with little memory.
+const SMALL: u64 = 16 << 20;
 
 const MOST_METRICS: usize = 10_000;
 
@@ -41,6 +45,8 @@ pub struct KnownSide {
     pub settings: Settings,
     /// Digests of its files' contents.
     pub contents: BTreeSet<u64>,
+    /// The beginnings of names of each benchmark, in the order of its files.
+    pub parts: Vec<String>,
     /// The notes for the user, each with the label.
     pub notes: Vec<String>,
 }
@@ -130,6 +136,7 @@ struct Found {
     disturbed_runs: usize,
     settings: Settings,
     contents: BTreeSet<u64>,
+    parts: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -141,7 +148,7 @@ pub fn read(label: &str, path: &Path, wanted: &Wanted) -> Result<KnownSide, Side
     let words = &wanted.words[..];
     let found = if !path.is_dir() {
         let mut found = Found::default();
-        found.add_text(label, &read_text(path)?, wanted)?;
+        found.add_file(label, path, &read_bytes(path)?, wanted)?;
         found
     } else if path.join("run.toml").exists() {
         of_runs(label, &[path.to_owned()], words, false)?
@@ -158,11 +165,13 @@ pub fn read(label: &str, path: &Path, wanted: &Wanted) -> Result<KnownSide, Side
 impl Found {
     /// Adds the runs in a tool's file. The clock of another tool's runs is unknown. Only real time varies, so that it
     /// is assumed.
-    fn add_text(&mut self, label: &str, text: &str, wanted: &Wanted) -> Result<(), SideError> {
-        if text.len() as u64 > LONG {
-            self.contents.insert(digest(text));
+    fn add_file(&mut self, label: &str, path: &Path, bytes: &[u8], wanted: &Wanted) -> Result<(), SideError> {
+        if bytes.len() as u64 > LONG {
+            self.contents.insert(digest(bytes));
         }
         if !wanted.picks.is_empty() {
+            let text = std::str::from_utf8(bytes);
+            let text = text.map_err(|_| InputError::NotText { path: path.to_owned() })?;
             for pick in &wanted.picks {
                 let metric = pick.picker.metric(text, &pick.unit, pick.better, Clock::Wall)?;
                 MetricName::new(&pick.name)
@@ -171,7 +180,13 @@ impl Found {
             }
             return Ok(());
         }
-        let output = metrics_in_unit(text.as_bytes(), Clock::Wall, wanted.unit)?;
+        let hints = Hints { unit: wanted.unit, file: path.file_name().and_then(|name| name.to_str()) };
+        let output = metrics_of_file(bytes, Clock::Wall, hints)?;
+        for part in output.parts {
+            if !self.parts.contains(&part) {
+                self.parts.push(part);
+            }
+        }
         output.metrics.into_iter().for_each(|(name, metric)| self.metrics.add(name, metric));
         for (name, values) in output.settings {
             self.settings.entry(name.to_owned()).or_default().extend(values);
@@ -205,7 +220,53 @@ impl Found {
             disturbed_runs: self.disturbed_runs,
             settings: self.settings,
             contents: self.contents,
+            parts: self.parts,
             notes,
+        }
+    }
+}
+
+impl KnownSide {
+    /// This side with the metrics of one benchmark only, without the benchmark's name in theirs: `hyperfine/time`.
+    pub fn of_part(&self, label: &str, part: &str) -> Self {
+        let tool = part.split('/').next().unwrap_or(part);
+        self.renamed(label, &|name| {
+            // Of several jobs of one name the second is `fio/job#2`.
+            let rest = name.strip_prefix(part).filter(|rest| rest.starts_with(['/', '#']))?;
+            Some(format!("{tool}{rest}"))
+        })
+    }
+
+    /// This side with the benchmarks named by their positions: `hyperfine/benchmark 1/time`.
+    pub fn by_position(&self) -> Self {
+        if let [part] = &self.parts[..] {
+            return self.of_part(&self.side.label, part);
+        }
+        self.renamed(&self.side.label, &|name| {
+            let rest =
+                |part: &String| name.strip_prefix(part.as_str()).filter(|rest| rest.starts_with(['/', '#']));
+            let (at, rest) = self.parts.iter().enumerate().find_map(|(at, part)| Some((at, rest(part)?)))?;
+            let tool = name.split('/').next().unwrap_or_default();
+            Some(format!("{tool}/benchmark {}{rest}", at + 1))
+        })
+    }
+
+    /// The metrics that get a name, by it.
+    fn renamed(&self, label: &str, name: &dyn Fn(&str) -> Option<String>) -> Self {
+        let new = |known: &MetricName| name(known.as_str()).and_then(|name| MetricName::new(&name));
+        let metrics = self.side.metrics.iter().filter_map(|(known, metric)| {
+            let mut metric = metric.clone();
+            metric.about.summary_of = metric.about.summary_of.as_ref().and_then(new);
+            Some((new(known)?, metric))
+        });
+        Self {
+            side: Side { label: label.to_owned(), metrics: metrics.collect() },
+            made_here: self.made_here,
+            disturbed_runs: self.disturbed_runs,
+            settings: self.settings.clone(),
+            contents: BTreeSet::new(),
+            parts: Vec::new(),
+            notes: self.notes.clone(),
         }
     }
 }
@@ -216,14 +277,14 @@ const LONG: u64 = 256;
 /// Reads the files of a folder, each a run. A link, or a long file with the content of another, is the same run again.
 fn of_folder(label: &str, folder: &Path, wanted: &Wanted) -> Result<Found, SideError> {
     let mut found = Found::default();
-    let mut bytes = 0;
+    let mut size = 0;
     let mut inodes: BTreeMap<(u64, u64), String> = BTreeMap::new();
     let mut contents: BTreeMap<u64, String> = BTreeMap::new();
     let mut copies: Vec<String> = Vec::new();
     for path in entries(folder)?.into_iter().filter(|entry| entry.is_file()) {
         let metadata = path.metadata()?;
-        bytes += metadata.len();
-        if bytes > MOST_BYTES {
+        size += metadata.len();
+        if size > MOST_BYTES {
             return Err(SideError::Large);
         }
         let in_file = |error| SideError::File { path: path.clone(), error: Box::new(error) };
@@ -232,8 +293,8 @@ fn of_folder(label: &str, folder: &Path, wanted: &Wanted) -> Result<Found, SideE
             found.notes.push(format!("{label}: {same} and {name} are one file: counted as one run"));
             continue;
         }
-        let text = read_text(&path).map_err(in_file)?;
-        if let Some(same) = contents.insert(digest(&text), name.clone()) {
+        let bytes = read_bytes(&path).map_err(in_file)?;
+        if let Some(same) = contents.insert(digest(&bytes), name.clone()) {
             let is_long = metadata.len() > LONG;
             if is_long {
                 found
@@ -243,7 +304,7 @@ fn of_folder(label: &str, folder: &Path, wanted: &Wanted) -> Result<Found, SideE
             }
             copies.push(format!("{same} and {name}"));
         }
-        found.add_text(label, &text, wanted).map_err(in_file)?;
+        found.add_file(label, &path, &bytes, wanted).map_err(in_file)?;
         ensure_few(&found.metrics.by_name)?;
     }
     if found.metrics.by_name.is_empty() {
@@ -255,19 +316,21 @@ fn of_folder(label: &str, folder: &Path, wanted: &Wanted) -> Result<Found, SideE
             others => format!(", and {others} more"),
         };
         found.notes.push(format!(
-            "{label}: files have the same content ({first}{others}): remove copies, which are no runs"
+            "{label}: files have the same content ({first}{others}), and each counts as a run: remove those that are copies"
         ));
     }
     Ok(found)
 }
 
-fn read_text(path: &Path) -> Result<String, SideError> {
-    Ok(dyntick_system::read_named(path, dyntick_formats::MAX_BYTES as u64)?)
+/// Reads a file. Its figures, while they are read, may be a few times as large.
+fn read_bytes(path: &Path) -> Result<Vec<u8>, SideError> {
+    let limit = (dyntick_system::own_memory() / 8).clamp(SMALL, dyntick_formats::MAX_BYTES as u64);
+    Ok(dyntick_system::read_named_bytes(path, limit)?)
 }
 
-fn digest(text: &str) -> u64 {
+fn digest(bytes: &[u8]) -> u64 {
     let mut digest = DefaultHasher::new();
-    text.hash(&mut digest);
+    bytes.hash(&mut digest);
     digest.finish()
 }
 

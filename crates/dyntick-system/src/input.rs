@@ -175,8 +175,17 @@ pub fn open_named(path: &Path) -> std::io::Result<File> {
 /// # Errors
 /// If it cannot be read, is larger, or is not UTF-8.
 pub fn read_named(path: &Path, limit: u64) -> Result<String, InputError> {
+    String::from_utf8(read_named_bytes(path, limit)?)
+        .map_err(|_| InputError::NotText { path: path.to_owned() })
+}
+
+/// Reads a file that a user named on the command line, as [`read_named`] does, of any bytes.
+///
+/// # Errors
+/// If it cannot be read, or is larger.
+pub fn read_named_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, InputError> {
     let file = open_named(path).map_err(|source| InputError::Io { path: path.to_owned(), source })?;
-    String::from_utf8(read(file, path, limit)?).map_err(|_| InputError::NotText { path: path.to_owned() })
+    read(file, path, limit)
 }
 
 /// Reads a file of the kernel's, as in /proc: names of tasks and control groups need not be UTF-8, and what is not

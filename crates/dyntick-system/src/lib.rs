@@ -19,8 +19,8 @@ pub use affinity::{affinity, cpu_set, run_on};
 pub use beneath::{is_inner, open_beneath, open_in, place_beneath};
 pub use caller::{give_tree_to_caller, is_callers, make_folders};
 pub use input::{
-    InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named, read_open,
-    read_regular, read_solid,
+    InputError, ensure_solid, open_named, open_regular, read_beneath, read_lossy, read_named,
+    read_named_bytes, read_open, read_regular, read_solid,
 };
 pub use locked::locked;
 pub use memory::{leave_half_of_memory, memory, own_memory};

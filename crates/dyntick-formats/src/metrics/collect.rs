@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A collector of metrics that enforces limits.
 
-use super::Output;
+use super::{Hints, Output};
 use crate::Error;
 use crate::cyclictest::Unit;
 use crate::text::shortened;
@@ -70,7 +70,9 @@ pub struct Collector {
     exposure: Exposure,
     settings: BTreeMap<&'static str, BTreeSet<String>>,
     notes: Vec<String>,
+    parts: Vec<String>,
     unit: Option<Unit>,
+    file: Option<String>,
 }
 
 /// The largest number of notes and of settings of a file.
@@ -87,13 +89,27 @@ impl Collector {
             exposure: Exposure::default(),
             settings: BTreeMap::new(),
             notes: Vec::new(),
+            parts: Vec::new(),
             unit: None,
+            file: None,
         }
     }
 
-    /// The same for files that do not state the unit of their latencies.
-    pub fn in_unit(self, unit: Option<Unit>) -> Self {
-        Self { unit, ..self }
+    /// The same with what the output does not state.
+    pub fn with(self, hints: Hints<'_>) -> Self {
+        Self { unit: hints.unit, file: hints.file.map(str::to_owned), ..self }
+    }
+
+    /// The name of the file, if it is known.
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// Begins a benchmark, whose metrics have names that begin with this and a slash.
+    pub fn part(&mut self, part: &str) {
+        if self.parts.len() < MAX_METRICS && !self.parts.iter().any(|known| known == part) {
+            self.parts.push(part.to_owned());
+        }
     }
 
     /// The unit of latencies of which a file does not state it, if the user does.
@@ -180,8 +196,8 @@ impl Collector {
                 exposure.clear();
             }
         }
-        let Self { tool, metrics, settings, notes, .. } = self;
-        Ok(Output { tool, metrics, settings, notes })
+        let Self { tool, metrics, settings, notes, parts, .. } = self;
+        Ok(Output { tool, metrics, settings, notes, parts })
     }
 
     fn place(&mut self, name: &str, kind: Kind, values: Values) -> Result<usize, Error> {

@@ -90,11 +90,13 @@ struct Table {
 }
 
 impl Table {
-    /// The width of a bucket (`--bucket-size`), which is not printed: the step from row to row. All-zero rows are left
-    /// out, so of one row it is unknown.
+    /// The width of a bucket (`--bucket-size`), which is not printed. Each bucket begins at a multiple, and all-zero
+    /// rows are left out: it divides all begins, so their greatest common divisor is the width, or more. Of the row 0
+    /// alone it is unknown. Of one other row it may be anything from the unit up to where the row begins.
     fn width(&self) -> Option<u64> {
-        let buckets: Vec<u64> = self.buckets.iter().copied().collect();
-        buckets.windows(2).map(|pair| pair[1] - pair[0]).min()
+        let divisor =
+            self.buckets.iter().fold(0, |divisor, bucket| greatest_common_divisor(divisor, *bucket));
+        (self.buckets.len() > 1 || divisor == self.scale).then_some(divisor).filter(|divisor| *divisor > 0)
     }
 
     /// Takes a row; `None` if it is not understood.
@@ -122,6 +124,10 @@ impl Table {
         }
         Some(())
     }
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 impl Column {
@@ -167,10 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn width_of_a_bucket_is_the_step_of_the_rows() {
+    fn width_of_a_bucket_divides_the_begins_of_rows() {
         let read = |rows: &str| parse(&format!("{HEAD}{rows}over: 0 0 0\n")).unwrap()[0].samples.width;
         assert_eq!(read("0 9 9 9\n10 0 1 0\n30 0 1 0\n"), Some(10));
         assert_eq!(read("0 9 9 9\n"), None);
+        assert_eq!(read("0 9 9 9\n20 0 1 0\n50 0 1 0\n"), Some(10), "no row follows another");
+        assert_eq!(read("3 9 9 9\n7 0 1 0\n"), Some(1));
     }
 
     #[test]

@@ -2,13 +2,15 @@
 //! The output of measuring tools.
 
 use dyntick_formats::picked::{MAX_VALUES, Picker};
-use dyntick_formats::{MAX_METRICS, metrics};
+use dyntick_formats::{Hints, MAX_METRICS, metrics_of_file};
 use dyntick_model::Clock;
 use dyntick_stats::{MetricName, Values};
 
 /// Reads the output of an unknown tool, then its first line as a path and as a pattern for the rest of it.
 pub fn other_tools(bytes: &[u8]) {
-    if let Ok(output) = metrics(bytes, Clock::Wall) {
+    // Only the name says what a log of fio has.
+    let hints = Hints { file: Some("a_lat.1.log"), ..Hints::default() };
+    if let Ok(output) = metrics_of_file(bytes, Clock::Wall, hints) {
         assert!(!output.metrics.is_empty() && output.metrics.len() <= MAX_METRICS);
         for (name, metric) in &output.metrics {
             assert!(MetricName::new(name.as_str()).is_some());

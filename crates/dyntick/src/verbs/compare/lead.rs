@@ -59,8 +59,8 @@ fn answer(lines: &[Line<'_>], [a, b]: [&str; 2], same_within: f64) -> String {
             let shown = shown(&differs);
             if one_run {
                 format!(
-                    "The runs of {a} and {b} differ: {shown}. A side has one run, so nothing is known of how much its \
-                     runs differ by themselves: this makes {b} neither better nor worse."
+                    "These runs differ: {shown}. One run of a side does not show how much its runs vary, so {b} is \
+                     neither better nor worse than {a}."
                 )
             } else {
                 format!("{b} differs from {a}, in what has no better direction: {shown}.")
@@ -73,9 +73,33 @@ fn answer(lines: &[Line<'_>], [a, b]: [&str; 2], same_within: f64) -> String {
                 counted(same, "figure")
             )
         }
-        _ if same > 0 => format!("No difference of {b} from {a} is shown."),
-        _ => format!("It is open if {b} is better or worse than {a}."),
+        _ if same > 0 => {
+            let within = words::number(same_within);
+            format!(
+                "No difference is shown: {same} of {} are the same in {a} and {b} within {within} %, or as far as shown.",
+                counted(lines.len(), "figure")
+            )
+        }
+        _ => undecided(&of(Kind::Open), [a, b]),
     }
+}
+
+/// The answer if nothing is decided, with the largest changes that were seen.
+fn undecided(open: &[&Line<'_>], [a, b]: [&str; 2]) -> String {
+    if open.is_empty() {
+        return format!("{b} and {a} were not watched alike, so nothing of them is compared.");
+    }
+    let changed: Vec<&Line<'_>> =
+        open.iter().filter(|line| line.figure.shift.value != 0.0).copied().collect();
+    if changed.is_empty() {
+        return format!(
+            "Undecided: all figures of {b} are equal to those of {a}, but so few runs show little."
+        );
+    }
+    format!(
+        "Undecided: so few runs do not show if {b} is better or worse than {a}. Seen: {}.",
+        shown(&changed)
+    )
 }
 
 /// `slower` where all is times or rates.
@@ -148,40 +172,44 @@ fn change(line: &Line<'_>) -> String {
 }
 
 fn counts(lines: &[Line<'_>]) -> String {
+    const KINDS: [(Kind, &str); 6] = [
+        (Kind::Better, "better"),
+        (Kind::Worse, "worse"),
+        (Kind::Same, "the same"),
+        (Kind::Differs, "different"),
+        (Kind::Open, "open"),
+        (Kind::Unequal, "not judged"),
+    ];
     let count = |wanted: Kind| lines.iter().filter(|line| kind(line.figure) == wanted).count();
-    let mut text = format!(
-        "{} compared: {} better, {} worse, {} the same, {} open",
-        counted(lines.len(), "figure"),
-        count(Kind::Better),
-        count(Kind::Worse),
-        count(Kind::Same),
-        count(Kind::Open)
-    );
-    for (kind, word) in [(Kind::Differs, "different"), (Kind::Unequal, "not judged")] {
-        match count(kind) {
-            0 => {}
-            count => text += &format!(", {count} {word}"),
-        }
-    }
-    text + "."
+    let counted_kinds =
+        KINDS.iter().map(|(kind, word)| (count(*kind), *word)).filter(|(count, _)| *count > 0);
+    let each: Vec<String> = counted_kinds.map(|(count, word)| format!("{count} {word}")).collect();
+    format!("{} compared: {}.", counted(lines.len(), "figure"), each.join(", "))
 }
 
-/// The number of runs that could decide, if they are too few.
+/// The number of runs that could decide what too few runs leave open.
 fn few_runs(comparison: &Comparison, lines: &[Line<'_>], labels: [&str; 2]) -> Option<String> {
-    let undecided =
-        |line: &&Line<'_>| matches!(line.figure.verdict, Verdict::Inconclusive { .. } | Verdict::RunsDiffer);
-    let sides = lines.iter().filter(undecided).map(|line| &line.figure.sides);
-    let fewest = |at: usize| sides.clone().map(|sides| sides[at].runs).min();
-    let runs = [fewest(0)?, fewest(1)?];
-    let (at, count) = if runs[0] <= runs[1] { (0, runs[0]) } else { (1, runs[1]) };
     let needed = comparison.needed_runs;
-    let of = if runs[0] == runs[1] { String::new() } else { format!(" of {}", labels[at]) };
-    let fewer = if comparison.tests > 1 { "; select fewer with --metric" } else { "" };
-    (count < needed).then(|| {
-        let are = if count == 1 { "is" } else { "are" };
-        let tests = counted(comparison.tests.max(1), "comparison");
-        format!("{}{of} {are} not enough for {tests} (needs {needed}){fewer}.", counted(count, "run"))
-    })
+    let has_few = |line: &&Line<'_>| {
+        matches!(line.figure.verdict, Verdict::Inconclusive { .. } | Verdict::RunsDiffer)
+            && line.figure.sides.iter().any(|side| side.runs < needed)
+    };
+    let few: Vec<&Line<'_>> = lines.iter().filter(has_few).collect();
+    let fewest = |at: usize| few.iter().map(|line| line.figure.sides[at].runs).min();
+    let runs = [fewest(0)?, fewest(1)?];
+    let have = if runs[0] == runs[1] {
+        format!("{} each", runs[0])
+    } else {
+        format!("{} of {}, {} of {}", runs[0], labels[0], runs[1], labels[1])
+    };
+    let fewer = if comparison.tests > 1 {
+        " Fewer are enough with --metric NAME, which compares fewer figures."
+    } else {
+        ""
+    };
+    Some(format!(
+        "Open figures need at least {needed} runs of each side ({have} here), as a folder with a file for each run.{fewer}"
+    ))
 }
 
 /// The exposure of both sides, and that figures that grow with it are not judged.
@@ -205,7 +233,11 @@ fn exposures(lines: &[Line<'_>], labels: [&str; 2]) -> Option<String> {
     if all.is_empty() {
         return None;
     }
-    let watched = format!("Watched in a run: {} {}; {} {}.", labels[0], text(0), labels[1], text(1));
+    let watched = if text(0) == text(1) {
+        format!("Watched in a run: {} on both sides.", text(0))
+    } else {
+        format!("Watched in a run: {} {}; {} {}.", labels[0], text(0), labels[1], text(1))
+    };
     Some(match unequal {
         Some(line) => format!(
             "{watched} Figures that grow with it, as {}, are not judged.",

@@ -25,8 +25,9 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct Arguments {
     /// Sides to compare; the first is the base. A file that a tool printed, a folder of such files (each a
-    /// run), the folder of a study's runs or of one run; NAME=PATH gives it that name
-    #[arg(required = true, num_args = 2.., value_name = "SIDE")]
+    /// run), the folder of a study's runs or of one run; NAME=PATH gives it that name. Of a file with several
+    /// benchmarks each is a side if it is the only one, and FILE#2 is the second
+    #[arg(required = true, value_name = "SIDE")]
     sides: Vec<String>,
     /// Compare only metrics whose name contains NAME; may be given several times. Of runs of a study any
     /// figure can be named, as tick_cause:fair-server
@@ -146,6 +147,67 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('/') && !text.ends_with(' ') && text.chars().all(is_plain)
 }
 
+/// The part of a path that names a benchmark of the file, `FILE#2` or `FILE#COMMAND`, and the file.
+fn split_part(path: &str) -> (&str, Option<&str>) {
+    match path.rsplit_once('#') {
+        Some((file, part)) if !Path::new(path).exists() && Path::new(file).is_file() => (file, Some(part)),
+        _ => (path, None),
+    }
+}
+
+/// The benchmark of a side that is named by its number, from 1, or by a text in its name.
+fn part_of(known: &KnownSide, named: &str) -> Result<KnownSide> {
+    let names = || known.parts.iter().map(|part| part_name(part)).collect::<Vec<_>>().join(", ");
+    if known.parts.is_empty() {
+        bail!(
+            "cannot take benchmark {named} of it: its tool does not name benchmarks; compare the complete file"
+        );
+    }
+    let by_number = named.parse::<usize>().ok().and_then(|number| known.parts.get(number.checked_sub(1)?));
+    let matching: Vec<&String> = known.parts.iter().filter(|part| part_name(part).contains(named)).collect();
+    let found = by_number.or(if let [part] = matching[..] { Some(part) } else { None });
+    match found {
+        Some(part) => Ok(known.of_part(&known.side.label, part)),
+        None if matching.is_empty() => bail!("it has no benchmark {named}; it has {}", names()),
+        None => bail!("several of its benchmarks are like {named}; it has {}", names()),
+    }
+}
+
+/// The name of a benchmark without its tool.
+fn part_name(part: &str) -> &str {
+    part.split_once('/').map_or(part, |(_, name)| name)
+}
+
+/// The benchmarks of a file that is the only side, each as a side.
+fn benchmarks(known: &KnownSide) -> Result<Vec<KnownSide>> {
+    if known.parts.len() < 2 {
+        bail!("one side is not enough: name another file or folder, or a file with several benchmarks");
+    }
+    Ok(known.parts.iter().map(|part| known.of_part(part_name(part), part)).collect())
+}
+
+/// The sides with their benchmarks by position, if they have nothing in common else: files of one benchmark each that
+/// was called differently.
+fn aligned(known: Vec<KnownSide>) -> Vec<KnownSide> {
+    let Some((first, others)) = known.split_first() else { return known };
+    let is_apart =
+        |other: &KnownSide| !first.side.metrics.keys().any(|name| other.side.metrics.contains_key(name));
+    let is_alike = |other: &KnownSide| !other.parts.is_empty() && other.parts.len() == first.parts.len();
+    if !others.iter().all(|other| is_apart(other) && is_alike(other)) {
+        return known;
+    }
+    let mut by_position: Vec<KnownSide> = known.iter().map(KnownSide::by_position).collect();
+    let names =
+        |side: &KnownSide| side.parts.iter().map(|part| part_name(part)).collect::<Vec<_>>().join(", ");
+    let named: Vec<String> =
+        known.iter().map(|side| format!("{} of {}", names(side), side.side.label)).collect();
+    by_position[0].notes.push(format!(
+        "benchmarks with different names are compared by their positions: {}",
+        named.join("; ")
+    ));
+    by_position
+}
+
 /// The label and the path of each side, `PATH` or `NAME=PATH`. A path without a name is shown by its end.
 fn labelled(sides: &[String]) -> Vec<(String, &str)> {
     let split = |named: &'_ String| match named.split_once('=') {
@@ -200,8 +262,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let wanted = arguments.wanted()?;
     let mut known = Vec::new();
     for (label, path) in labelled(&arguments.sides) {
-        known.push(sides::read(&label, Path::new(path), &wanted).with_context(|| path.to_owned())?);
+        let read = || -> Result<KnownSide> {
+            let (file, part) = split_part(path);
+            let side = sides::read(&label, Path::new(file), &wanted)?;
+            match part {
+                Some(part) => part_of(&side, part),
+                None => Ok(side),
+            }
+        };
+        known.push(read().with_context(|| path.to_owned())?);
     }
+    let known = match &known[..] {
+        [one] => benchmarks(one).with_context(|| arguments.sides[0].clone())?,
+        _ => aligned(known),
+    };
     judged(known, arguments)
 }
 

@@ -106,7 +106,7 @@ fn evidence(comparison: &Comparison, side: usize, lines: Vec<Line<'_>>, extent: 
     if all > shown.len() {
         notes.push(format!("{} not shown: --full", counted(all - shown.len(), "more figure")));
     }
-    let mut blocks = vec![table::lines(&shown, labels, notes)];
+    let mut blocks = vec![table::lines(&shown, labels, comparison.needed_runs, notes)];
     if extent.tails {
         blocks.extend(rows.iter().filter_map(|row| table::tails(row, labels)));
         blocks.extend(untold_limits(comparison, &rows));

@@ -49,7 +49,10 @@ impl Line<'_> {
 }
 
 /// A table of these lines, in their order, the points of a distribution below its name.
-pub fn lines(lines: &[Line<'_>], labels: [&str; 2], notes: Vec<String>) -> Block {
+///
+/// Where a side has fewer runs than are needed at all, the lead says how many once.
+pub fn lines(lines: &[Line<'_>], labels: [&str; 2], needed: usize, notes: Vec<String>) -> Block {
+    let heads = words::short(labels);
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     let mut before: Option<&Row> = None;
     for line in lines {
@@ -57,13 +60,13 @@ pub fn lines(lines: &[Line<'_>], labels: [&str; 2], notes: Vec<String>) -> Block
             rows.push(heading(line));
         }
         before = Some(line.row);
-        rows.push(cells(line));
+        rows.push(cells(line, needed));
     }
     let columns = vec![
         Column::text("metric"),
         Column::text(""),
-        Column::figure(labels[0], ""),
-        Column::figure(labels[1], ""),
+        Column::figure(&heads[0], ""),
+        Column::figure(&heads[1], ""),
         Column::figure("shift [95 %]", "").spare(2),
         Column::figure("shift", "%"),
         Column::figure("p", "").spare(1),
@@ -97,13 +100,15 @@ fn scale(unit: &str, size: f64) -> (String, f64) {
 
 /// The unit of a line and its factor. The points of a distribution have one unit, that of its middle.
 fn scale_of(line: &Line<'_>) -> (String, f64) {
-    let size = |figure: &Figure| figure.sides.iter().map(|side| side.value.value.abs()).fold(0.0, f64::max);
+    let upper =
+        |side: &SideFigure| side.known_within.map_or(0.0, |[_, high]| high.abs()).max(side.value.value.abs());
+    let size = |figure: &Figure| figure.sides.iter().map(upper).fold(0.0, f64::max);
     let figures = figures_of(line.row);
     let first = figures.first().map_or(line.figure, |(_, figure)| figure);
     scale(&line.row.unit, size(first))
 }
 
-fn cells(line: &Line<'_>) -> Vec<Cell> {
+fn cells(line: &Line<'_>, needed: usize) -> Vec<Cell> {
     let Line { row, point, figure } = line;
     let (unit, factor) = scale_of(line);
     let p = |p: f64| if p < 0.001 { "<0.001".into() } else { Cell::Fixed(p, 3) };
@@ -112,17 +117,31 @@ fn cells(line: &Line<'_>) -> Vec<Cell> {
     row![
         name,
         unit,
-        side(&figure.sides[0], factor, &row.unit),
-        side(&figure.sides[1], factor, &row.unit),
+        side(&below_max(line, 0), factor, &row.unit),
+        side(&below_max(line, 1), factor, &row.unit),
         estimate(&figure.shift, [0, 1].map(|at| figure.sides[at].value.value / factor), factor),
         if is_share { "–".into() } else { figure.percent.map_or("–".into(), signed) },
         Cell::known(figure.adjusted_p.map(p)),
-        verdict(&figure.verdict, row.better, figure),
+        verdict(&figure.verdict, row.better, figure, needed),
     ]
+}
+
+/// A side's figure, of which a quantile within the row of the largest sample is not above that.
+fn below_max(line: &Line<'_>, at: usize) -> SideFigure {
+    let mut side = line.figure.sides[at].clone();
+    let points = figures_of(line.row);
+    let max = points.iter().find(|(point, _)| *point == Some(Point::Max)).map(|(_, max)| &max.sides[at]);
+    if let (Some(max), Some(Point::Quantile(_))) = (max, line.point) {
+        side.value.value = side.value.value.min(max.value.value);
+    }
+    side
 }
 
 /// The range of a figure that is known no better than by this share of it is shown in its place.
 const COARSE: f64 = 0.05;
+
+/// The lower end of a range that is less than this share of the upper one is shown as 0.
+const NOTHING: f64 = 1e-3;
 
 /// The significant digits of a range over threads or CPUs.
 const RANGE_DIGITS: i32 = 2;
@@ -131,7 +150,10 @@ const RANGE_DIGITS: i32 = 2;
 pub fn side(side: &SideFigure, factor: f64, unit: &str) -> String {
     let text = |value: f64| words::figure(value / factor, unit);
     let value = match side.known_within {
-        Some([low, high]) if high - low > high.abs() * COARSE => format!("{}–{}", text(low), text(high)),
+        Some([low, high]) if high - low > high.abs() * COARSE => {
+            let low = if low.abs() < high.abs() * NOTHING { 0.0 } else { low };
+            format!("{}–{}", text(low), text(high))
+        }
         _ => text(side.value.value),
     };
     match side.range {
@@ -149,7 +171,7 @@ pub fn with_unit(row: &Row, figure: &Figure, at: usize) -> String {
     let point =
         figures_of(row).into_iter().find(|(_, other)| std::ptr::eq(*other, figure)).and_then(|found| found.0);
     let (unit, factor) = scale_of(&Line { row, point, figure });
-    let plain = SideFigure { range: None, ..figure.sides[at].clone() };
+    let plain = SideFigure { range: None, ..below_max(&Line { row, point, figure }, at) };
     format!("{} {unit}", side(&plain, factor, &row.unit)).trim_end().to_owned()
 }
 
@@ -167,8 +189,10 @@ fn estimate(estimate: &Estimate, beside: [f64; 2], factor: f64) -> String {
 /// A margin of more percent than this says less than that the figures do not show any difference.
 const VAGUE: f64 = 50.0;
 
-fn verdict(verdict: &Verdict, better: Better, figure: &Figure) -> String {
+fn verdict(verdict: &Verdict, better: Better, figure: &Figure, needed: usize) -> String {
+    let has_few = figure.sides.iter().any(|side| side.runs < needed);
     match verdict {
+        Verdict::Inconclusive { .. } if has_few => "open: too few runs".into(),
         Verdict::Better => "better".into(),
         Verdict::Worse => "worse".into(),
         Verdict::Different => "different".into(),
@@ -268,10 +292,11 @@ pub fn tails(row: &Row, labels: [&str; 2]) -> Option<Block> {
         row![format!("{sign} {} {unit}", number(tail.limit as f64 / factor)), share(0), share(1), change]
     };
     let change = if several { "more in a million [95 %]" } else { "times as frequent [95 %]" };
+    let heads = words::short(labels);
     let columns = vec![
         Column::text("samples"),
-        Column::figure(labels[0], ""),
-        Column::figure(labels[1], ""),
+        Column::figure(&heads[0], ""),
+        Column::figure(&heads[1], ""),
         Column::figure(change, ""),
     ];
     (!all.tails.is_empty()).then(|| {
@@ -296,10 +321,11 @@ pub fn members(row: &Row, labels: [&str; 2]) -> Option<Block> {
     let points: Vec<Option<Point>> = figures.iter().map(|(point, _)| *point).collect();
     let (unit, factor) =
         scale_of(&Line { row, point: points.first().copied().flatten(), figure: figures.first()?.1 });
+    let heads = words::short(labels);
     let mut columns = vec![Column::text("")];
     for point in &points {
         let name = point.map_or(String::new(), |point| format!("{point} "));
-        columns.extend(labels.map(|label| Column::figure(format!("{name}{label}").trim(), &unit)));
+        columns.extend(heads.each_ref().map(|label| Column::figure(format!("{name}{label}").trim(), &unit)));
     }
     let cells = |member: &dyntick_stats::compare::Member| {
         let mut cells: Vec<Cell> = vec![member.name.as_str().into()];

@@ -28,6 +28,33 @@ pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
+/// The longest label above a column, in characters: a table with longer ones has no room for its figures.
+const LONGEST_LABEL: usize = 16;
+
+/// Labels for two columns. Of long ones the ends that differ are kept.
+pub fn short(labels: [&str; 2]) -> [String; 2] {
+    let letters = labels.map(|label| label.chars().collect::<Vec<char>>());
+    if letters.iter().all(|label| label.len() <= LONGEST_LABEL) {
+        return labels.map(str::to_owned);
+    }
+    let kept = LONGEST_LABEL - 1;
+    let is_short = |label: &[char]| label.len() <= LONGEST_LABEL;
+    let text = |label: &[char]| label.iter().collect::<String>();
+    let head = |label: &[char]| {
+        if is_short(label) { text(label) } else { text(&label[..kept]).trim_end().to_owned() + "…" }
+    };
+    let tail = |label: &[char]| {
+        if is_short(label) {
+            text(label)
+        } else {
+            "…".to_owned() + text(&label[label.len() - kept..]).trim_start()
+        }
+    };
+    let [a, b] = &letters;
+    let shortened = [[head(a), head(b)], [tail(a), tail(b)]];
+    shortened.into_iter().find(|[a, b]| a != b).unwrap_or_else(|| ["first".to_owned(), "second".to_owned()])
+}
+
 /// The name of a row: `cyclictest/T*/latency`, with the number of threads or CPUs.
 pub fn metric(row: &Row) -> String {
     match &row.fold {
@@ -97,6 +124,21 @@ mod tests {
         assert_eq!(
             [99.99997, 99.6, 95.4, 100.0, 0.25].map(|share| figure(share, "%")),
             ["99.99997", "99.6", "95.4", "100", "0.25"]
+        );
+    }
+
+    #[test]
+    fn long_labels_keep_the_end_that_differs() {
+        assert_eq!(short(["a", "b"]), ["a", "b"]);
+        let both = |a: &str, b: &str| short([a, b]).join(" ");
+        assert_eq!(both("grep -r pattern /usr", "rg pattern /usr"), "grep -r pattern… rg pattern /usr");
+        assert_eq!(
+            both("2026-11-20-database-before.json", "2026-11-20-database-after.json"),
+            "…ase-before.json …base-after.json"
+        );
+        assert_eq!(
+            both("a-long-name-x-and-a-long-end", "a-long-name-z-and-a-long-end"),
+            "a-long-name-x-a… a-long-name-z-a…"
         );
     }
 

@@ -169,6 +169,7 @@ fn known(side: Side, runs: &[Run], folder: &Path, wanted: &sides::Wanted) -> Res
             disturbed_runs: 0,
             settings: Default::default(),
             contents: Default::default(),
+            parts: Vec::new(),
             notes: Vec::new(),
         },
         read => read?,

@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         );
     }
     let wanted = &arguments.wanted;
-    Outcome::of(Judgement::of(&study, results), wanted).print(wanted)?;
+    Outcome::of(Judgement::of(&study, results), wanted).print(wanted, &arguments.study)?;
     if let Some(stored) = stored(out.folder()) {
         wanted.print_place(&stored)?;
     }

@@ -2,6 +2,7 @@
 //! `dyntick lab …`
 
 mod again;
+mod attached;
 mod bench;
 mod build;
 mod changes;

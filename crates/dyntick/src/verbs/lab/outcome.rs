@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The outcome of a study: its report in each format in which it can be printed, and the files of the report.
 
-use super::report;
+use super::{attached, report};
 use crate::output::{self, Target};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use dyntick_contract::lab::Judged;
 use dyntick_lab::judgement::Judgement;
 use dyntick_report::{Block, Document, Ruling};
@@ -35,6 +35,9 @@ pub struct Wanted {
     /// Print the complete report, and not only the answer, the claims and one table
     #[arg(long)]
     full: bool,
+    /// Append the study to a mail, or if it is long how to get it, and the subjects of its patches
+    #[arg(long)]
+    with_study: bool,
     /// The default
     #[arg(long, hide = true, conflicts_with = "full")]
     brief: bool,
@@ -59,6 +62,9 @@ impl Wanted {
 
     /// Refuses a file that cannot be written, before anything is run.
     pub fn ensure_possible(&self) -> Result<()> {
+        if self.with_study && self.format() != Format::Mail {
+            bail!("cannot append the study to this report: --with-study is for mails, add --format mail");
+        }
         self.target.ensure_writable()
     }
 
@@ -109,12 +115,16 @@ impl<'a> Outcome<'a> {
         keep(&self.document, out, whole)
     }
 
-    /// Prints it.
-    pub fn print(&self, wanted: &Wanted) -> Result<()> {
+    /// Prints it; the study was given by this name or path.
+    pub fn print(&self, wanted: &Wanted, study: &Path) -> Result<()> {
         let document = if wanted.full { &self.document } else { &self.brief };
         let target = &wanted.target;
         match wanted.format() {
             Format::Terminal => target.page(document),
+            Format::Mail if wanted.with_study => {
+                let below = attached::below_mail(study, &self.judgement.results)?;
+                target.text(&(dyntick_report::mail(document) + &below))
+            }
             Format::Mail => target.text(&dyntick_report::mail(document)),
             Format::Html => target.text(&dyntick_report::html(&self.document)),
             Format::Json => target.json(&Judged::of(&self.judgement)),

@@ -76,7 +76,7 @@ impl Arguments {
             self.chosen.cases.is_empty() && judgement.results.iter().all(|result| result.run.is_ok());
         let outcome = Outcome::of(judgement, &self.wanted);
         let kept = outcome.keep(out.folder(), is_whole);
-        outcome.print(&self.wanted)?;
+        outcome.print(&self.wanted, &self.study)?;
         say_refused(&self.study, &outcome.judgement);
         self.wanted.print_place(&kept?)?;
         Ok(ExitCode::from(self.statuses.of(&outcome.judgement.results, &outcome.open())))

@@ -6,13 +6,14 @@ use dyntick_check::shell;
 use dyntick_report::Origin;
 
 /// Options that change nothing of what is run, and how many words follow each.
-const ELSEWHERE: [(&str, usize); 8] = [
+const ELSEWHERE: [(&str, usize); 9] = [
     ("--output", 1),
     ("-o", 1),
     ("--format", 1),
     ("--jobs", 1),
     ("--json", 0),
     ("--brief", 0),
+    ("--with-study", 0),
     ("--full", 0),
     ("--quiet", 0),
 ];
@@ -55,7 +56,9 @@ mod tests {
     #[test]
     fn what_is_run_stays_and_how_it_is_printed_goes() {
         assert_eq!(
-            command("lab run studies/x.toml --jobs 2 --case idle --out /tmp/x --format=mail --brief --full"),
+            command(
+                "lab run studies/x.toml --jobs 2 --case idle --out /tmp/x --format=mail --brief --full --with-study"
+            ),
             "dyntick lab run studies/x.toml --case idle --out /tmp/x"
         );
         assert_eq!(command("lab report x.toml --full-size --json"), "dyntick lab run x.toml --full-size");
