@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+
 use super::*;
 use dyntick_report::{Ruling, html, mail, terminal};
 use dyntick_study::{Size, shipped};
