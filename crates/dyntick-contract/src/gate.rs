@@ -81,7 +81,7 @@ pub struct Counted {
     pub name: String,
     /// The number of interruptions.
     pub count: u64,
-    /// Ticks among them; `None` if they were not told from other timers.
+    /// Ticks among them; `None` if they were not distinguished from other timers.
     pub ticks: Option<u64>,
     /// Their time, ns; `None` if it is not known.
     pub ns: Option<u64>,

@@ -4,8 +4,7 @@
 use crate::lookup::figure_of;
 use crate::store::Run;
 use dyntick_stats::{Better, Exposure, Metric, MetricName, Values};
-use dyntick_study::figure::Figure;
-use dyntick_study::figure::table;
+use dyntick_study::figure::{Figure, table};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A figure that is compared even if it is not named.

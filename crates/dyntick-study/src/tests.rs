@@ -3,9 +3,8 @@
 
 mod given;
 
-use super::Size;
 use super::keys::study::CASE;
-use super::{Case, parse};
+use super::{Case, Size, parse};
 use dyntick_guest::{Policy, Work};
 use dyntick_model::Clock;
 use proptest::prelude::*;

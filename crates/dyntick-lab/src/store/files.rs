@@ -4,8 +4,7 @@
 use super::StoreError;
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
-use crate::idle::{self, RunIdle};
-use crate::limits::Limits;
+use crate::idle::{self, Limits, RunIdle};
 use crate::names::{RAW, RUN, STOLEN, TIMING};
 use crate::plan::Plan;
 use crate::profiles::{self, RunProfile};

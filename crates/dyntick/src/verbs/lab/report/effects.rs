@@ -4,8 +4,7 @@
 
 use super::measures::{LEAST_DIFFERENCE, NO_DIFFERENCE, are_alike, named, option, relative, with_unit};
 use super::{few, latency};
-use dyntick_lab::compare::{Compared, Shift, SpanShift};
-use dyntick_lab::effects::{FigureEffects, Found, Repeats};
+use dyntick_lab::judgement::{Compared, FigureEffects, Found, Repeats, Shift, SpanShift};
 use dyntick_profile::Difference;
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::{Factor, Factorial, Histogram, LevelMean, Term, TwoWay};

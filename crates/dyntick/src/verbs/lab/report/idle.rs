@@ -5,8 +5,7 @@
 use super::titles::Titled;
 use crate::few::few;
 use dyntick_idle::{Account, Modelled};
-use dyntick_lab::idle::{Predictions, RunIdle};
-use dyntick_lab::limits::{InForce, Limits};
+use dyntick_lab::idle::{InForce, Limits, Predictions, RunIdle};
 use dyntick_model::{CpuList, Machine};
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::Histogram;

@@ -2,8 +2,7 @@
 //! The figures of the short report: what a study is about decides them, and each has a name and a unit.
 
 use super::titles::{Titled, Titles};
-use dyntick_lab::compare::Compared;
-use dyntick_lab::effects::Found;
+use dyntick_lab::judgement::{Compared, Found};
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::lookup::figure_of;
 use dyntick_lab::store::Run;
