@@ -14,7 +14,6 @@ pub mod judgement;
 pub mod lab;
 pub mod latency;
 pub mod lookup;
-mod metrics;
 mod names;
 pub mod observations;
 pub mod plan;
