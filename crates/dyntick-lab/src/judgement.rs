@@ -3,8 +3,7 @@
 
 use crate::lab::{CaseResult, Fault};
 use crate::latency::Latency;
-use crate::lookup::RunFigures;
-use crate::metrics::unit_of;
+use crate::lookup::{RunFigures, unit_of};
 use crate::store::Run;
 use dyntick_profile::{Difference, Sums, compare};
 use dyntick_stats::{Factor, Factorial, Histogram, Summary, factorial};
@@ -40,9 +39,9 @@ impl<'a> Judgement<'a> {
 
     /// Returns true if there is nothing to report: no case has a run, and no failure is a result.
     pub fn is_empty(&self) -> bool {
-        let refused =
-            |result: &CaseResult| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest);
-        self.results.iter().all(refused)
+        self.results
+            .iter()
+            .all(|result| result.run.as_ref().is_err_and(|error| error.fault() != Fault::Guest))
     }
 }
 

@@ -181,10 +181,12 @@ pub fn close_to_others(folder: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let found = path.symlink_metadata()?;
-        match found.is_dir() {
-            true => close_to_others(&path)?,
-            false if found.is_file() => close(&path)?,
-            false => return Err(io::Error::other(format!("{} is no file", path.display()))),
+        if found.is_dir() {
+            close_to_others(&path)?
+        } else if found.is_file() {
+            close(&path)?
+        } else {
+            return Err(io::Error::other(format!("{} is no file", path.display())));
         }
     }
     close(folder)

@@ -290,8 +290,8 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     }
 
     fn refuse_name(&self, key: &str, name: &str, at: usize) {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-        let well_formed = !name.contains("..") && name.chars().all(plain);
+        let well_formed =
+            !name.contains("..") && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
         let message = match key {
             "sysctl" if !well_formed || !name.contains(['.', '/']) => {
                 format!("'{name}' is not a sysctl; write its full name in quotes: \"vm.stat_interval\" = 60")

@@ -152,14 +152,13 @@ fn remembered(path: &Path) -> Option<KvmProbe> {
 
 /// The newest result about KVM in this cache that still holds. Boots nothing.
 pub fn kvm_as_learnt(cache: &Cache) -> Option<KvmProbe> {
-    let written = |path: &PathBuf| path.metadata().and_then(|file| file.modified()).ok();
     let is_probe = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.starts_with("kvm-") && name.ends_with(".json")
     };
     let entries = std::fs::read_dir(cache.root()).ok()?;
     let mut probes: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_probe).collect();
-    probes.sort_by_key(written);
+    probes.sort_by_key(|path| path.metadata().and_then(|file| file.modified()).ok());
     probes.iter().rev().find_map(|path| remembered(path))
 }
 

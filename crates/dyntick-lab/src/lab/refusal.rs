@@ -86,9 +86,8 @@ pub(crate) fn ensure_tools(cases: &[Case]) -> Result<(), Lacking> {
 
 fn lacking(cases: &[Case], is_here: impl Fn(&str) -> bool) -> Result<(), Lacking> {
     let without = needed_tools(cases).into_iter().filter(|(tool, _)| !is_here(tool));
-    let owned =
-        |(tool, ids): (&str, Vec<&str>)| (tool.to_owned(), ids.into_iter().map(str::to_owned).collect());
-    let tools: BTreeMap<String, Vec<String>> = without.map(owned).collect();
+    let tools: BTreeMap<String, Vec<String>> =
+        without.map(|(tool, ids)| (tool.to_owned(), ids.into_iter().map(str::to_owned).collect())).collect();
     if tools.is_empty() {
         return Ok(());
     }
@@ -371,10 +370,12 @@ impl Place {
     pub(crate) fn note_of_owners(&self) -> Option<String> {
         let own = || Some((self.folder.clone(), self.folder.metadata().ok()?));
         for (folder, found) in own().into_iter().chain(self.above()) {
-            let who = match is_ours(found.uid()) {
-                false => format!("belongs to user {}", found.uid()),
-                true if is_sticky(&found) || !others_may_write(&folder, &found) => continue,
-                true => format!("may be written by group {}", found.gid()),
+            let who = if !is_ours(found.uid()) {
+                format!("belongs to user {}", found.uid())
+            } else if is_sticky(&found) || !others_may_write(&folder, &found) {
+                continue;
+            } else {
+                format!("may be written by group {}", found.gid())
             };
             let folder = folder.display();
             return Some(format!("{folder} {who}, who could move what is written while the guests run"));

@@ -322,9 +322,8 @@ pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Do
         let origin = long.origin.clone().filter(|_| page.is_mail);
         Document { question: String::new(), lead: lead.clone(), blocks, origin, ..long.clone() }
     };
-    let fits = |document: &Document| (page.height)(document) <= page.lines;
     let mut all = rooms().map(with);
-    all.find(fits).unwrap_or_else(|| with(SMALLEST))
+    all.find(|document| (page.height)(document) <= page.lines).unwrap_or_else(|| with(SMALLEST))
 }
 
 const SMALLEST: Room = Room { rows: 2, values: 0, claims: 2, split: false };
@@ -372,8 +371,8 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page
 /// otherwise. A single one is part of the answer.
 fn claims(material: &Material<'_>, most: usize) -> Option<Block> {
     let sides = material.study.compared.as_ref();
-    let is_shown = |verdict: &&Verdict| verdict.only_ruling() != Some(Ruling::NotRun);
-    let mut ordered: Vec<&Verdict> = material.verdicts.iter().filter(is_shown).collect();
+    let mut ordered: Vec<&Verdict> =
+        material.verdicts.iter().filter(|verdict| verdict.only_ruling() != Some(Ruling::NotRun)).collect();
     if material.verdicts.len() < 2 || ordered.is_empty() {
         return None;
     }

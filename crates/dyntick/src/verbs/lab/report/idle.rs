@@ -422,10 +422,12 @@ fn limit_in_words(limit: InForce, limits: Option<&Limits>) -> String {
 fn by_whom(limit: u32, limits: Option<&Limits>) -> String {
     let Some(Limits { before, .. }) = limits else { return String::new() };
     let holders: Vec<String> = before.held_by.iter().cloned().collect();
-    match before.of_all_us == Some(limit) {
-        true if holders.is_empty() => String::new(),
-        true => format!(", held by {}", few(holders.into_iter(), MOST_NAMED).join(", ")),
-        false => ", of pm_qos_resume_latency_us".to_owned(),
+    if before.of_all_us != Some(limit) {
+        ", of pm_qos_resume_latency_us".to_owned()
+    } else if holders.is_empty() {
+        String::new()
+    } else {
+        format!(", held by {}", few(holders.into_iter(), MOST_NAMED).join(", "))
     }
 }
 

@@ -65,7 +65,6 @@ fn range(runs: &[Titled<'_>]) -> Cell {
 
 fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
     let first = &runs[0];
-    let interruptions = |run: &Titled<'_>| sum(run, |summary| summary.interruptions as f64);
     let count = |value: f64| Cell::Count(value.round() as u64);
     let script = figure_of(first, "script_s", None).map(|seconds| Cell::Rounded(seconds, DIGITS));
     let mut row = row![if runs.len() > 1 { first.case_title() } else { title(first) }, kernel_of(first),];
@@ -76,7 +75,7 @@ fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
         figure(runs, timer_irqs, Cell::Rate),
         figure(runs, ticks, Cell::Rate),
         figure(runs, of_hz, Cell::Share),
-        figure(runs, interruptions, count),
+        figure(runs, |run: &Titled<'_>| sum(run, |summary| summary.interruptions as f64), count),
         Cell::or_blank(script.filter(|_| runs.len() == 1)),
         main_cause(runs),
     ]);

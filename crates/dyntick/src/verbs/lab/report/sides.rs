@@ -153,16 +153,15 @@ fn side_by_side_rows(
             compared.levels.iter().map(|level| with(study, compared, case, level)).collect();
         let names = figures_of(study, case);
         let title = title_without(titles, case, &compared.levels[0]);
-        let row = |name: &&str| side_by_side_row(&title, name, &cases, figures);
-        names.iter().filter_map(row).collect::<Vec<_>>()
+        names.iter().filter_map(|name| side_by_side_row(&title, name, &cases, figures)).collect::<Vec<_>>()
     };
     study.cases.iter().filter(first).flat_map(of_case).collect()
 }
 
 /// The case that differs from this one, which has the first level, in the level alone.
 pub fn with<'s>(study: &'s Study, compared: &Factor, case: &Case, level: &str) -> Option<&'s Case> {
-    let exchanged = |label| if label == compared.levels[0] { level } else { label };
-    let labels: Vec<&str> = case.labels().map(exchanged).collect();
+    let labels: Vec<&str> =
+        case.labels().map(|label| if label == compared.levels[0] { level } else { label }).collect();
     study.cases.iter().find(|other| other.name == case.name && other.labels().eq(labels.iter().copied()))
 }
 
