@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The plan of a run: all that decides its observations, with the name that follows from it and the agent's job; and the
-//! irrelevant changes of perturbed runs.
+//! The plan of a run: all that decides its observations, with the name that follows from it and the agent's job; and
+//! the irrelevant changes of perturbed runs.
 //!
 //! Runs of virtual time are equal to the bit, so one run of a case does not show how much its figures depend on
 //! irrelevant details: addresses in memory, and the phase of the tick at which the window begins. Mytkowicz, Diwan,

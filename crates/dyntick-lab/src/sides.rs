@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The sides of a comparison, read from their paths: a tool's file, a folder of such files, or the runs of a study. Runs
-//! are read as metrics: a value or a distribution of each run.
+//! The sides of a comparison, read from their paths: a tool's file, a folder of such files, or the runs of a study.
+//! Runs are read as metrics: a value or a distribution of each run.
 
 use crate::lookup::{figure_of, taken_by_host, unit_of};
 use crate::seal::Sealer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The parser of study files, from text to a [`Study`]; the positions of settings in the text, for errors that are known
-//! only once a guest has booted; and the claims that still hold after the command line has changed the cases.
+//! The parser of study files, from text to a [`Study`]; the positions of settings in the text, for errors that are
+//! known only once a guest has booted; and the claims that still hold after the command line has changed the cases.
 
 use super::case::CaseReader;
 use super::claims::{self, Check, Claim, references};

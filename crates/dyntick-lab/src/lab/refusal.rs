@@ -468,12 +468,12 @@ mod tests {
         assert!(lacking(&cases, |_| true).is_ok());
         let message = lacking(&cases, |_| false).unwrap_err().to_string();
         let expected = "\
-    the tool './mine' of e is not on this machine: give the path of a program of this machine
-    the tool 'cyclictest' of e is not on this machine: apt-get install rt-tests
-    the tool 'mke2fs' of e is not on this machine: apt-get install e2fsprogs
-    the tool 'stress-ng' of a, b, c and 1 more is not on this machine: apt-get install stress-ng
-    all of them: apt-get install e2fsprogs rt-tests stress-ng
-    nothing was run, and no report was written (1 case needs no tool that is missing: name it with --case)";
+the tool './mine' of e is not on this machine: give the path of a program of this machine
+the tool 'cyclictest' of e is not on this machine: apt-get install rt-tests
+the tool 'mke2fs' of e is not on this machine: apt-get install e2fsprogs
+the tool 'stress-ng' of a, b, c and 1 more is not on this machine: apt-get install stress-ng
+all of them: apt-get install e2fsprogs rt-tests stress-ng
+nothing was run, and no report was written (1 case needs no tool that is missing: name it with --case)";
         assert_eq!(message, expected);
         let one = lacking(&cases, |tool| tool != "stress-ng").unwrap_err().to_string();
         assert!(
@@ -517,8 +517,8 @@ mod tests {
         assert_eq!(
             words,
             "\
-    a, b: the guest image has 26 MiB, so the guest needs at least `memory = \"308M\"`, and has 300 MiB
-    nothing was run, and no report was written (1 case has enough memory: name it with --case)"
+a, b: the guest image has 26 MiB, so the guest needs at least `memory = \"308M\"`, and has 300 MiB
+nothing was run, and no report was written (1 case has enough memory: name it with --case)"
         );
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The analysis of a run, from its files to its figures, and the file that it is stored in. That file is read only as this
-//! user's laboratory wrote it with this very program; without it the run is analysed again.
+//! The analysis of a run, from its files to its figures, and the file that it is stored in. That file is read only as
+//! this user's laboratory wrote it with this very program; without it the run is analysed again.
 
 use super::files::Files;
 use super::{Run, StoreError};

@@ -4,6 +4,7 @@
 pub mod documents;
 mod guests;
 pub mod hog;
+pub mod kills;
 pub mod schema;
 
 use std::path::{Path, PathBuf};

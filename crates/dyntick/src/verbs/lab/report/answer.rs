@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The answer of a study in a few sentences and the runs that it follows from, and the short report that begins with it.
-//! The answer is made by fixed rules from the figures of the report; the book's chapter "Reading a report" has them.
+//! The answer of a study in a few sentences and the runs that it follows from, and the short report that begins with
+//! it. The answer is made by fixed rules from the figures of the report; the book's chapter "Reading a report" has
+//! them.
 
+use super::effects::capital;
 use super::measures::{
     Material, Measure, NO_DIFFERENCE, are_alike, measures, named, option, relative, with_unit,
 };
@@ -210,11 +212,6 @@ fn largest<'f>(found: &Found, factorial: &'f Factorial) -> Option<&'f LevelMean>
     let differs =
         |level: &&LevelMean| !is_base(level) && !are_alike(level.mean - level.difference, level.mean);
     factorial.levels.iter().filter(differs).max_by(|a, b| a.difference.abs().total_cmp(&b.difference.abs()))
-}
-
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + rest.as_str())
 }
 
 /// A comparison of two cases: of latencies if there are any, else of the instructions of the first entry point.

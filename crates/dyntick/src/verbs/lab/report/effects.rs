@@ -126,7 +126,7 @@ fn of_figure(found: &Found, figure: &FigureEffects) -> Vec<Block> {
     tables.into_iter().map(Block::Table).chain(words.into_iter().map(Block::Paragraph)).collect()
 }
 
-fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + rest.as_str())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What interrupted the measured CPUs: a row for each case, and the timeline.
+//! The interruptions of the measured CPUs: a row for each case, and the timeline.
 
 use super::titles::{Titled, kernel_of};
 use super::{measured, window_ns};
