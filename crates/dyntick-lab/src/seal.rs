@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The seal of a run, which proves that this user made it. A folder may also have come with a study, and its contents
-//! would then be believed instead of run (invariant 8). The seal covers the files that runs are compared by (invariant
-//! 2).
+//! would then be believed instead of run (invariant 8). The seal covers the files by which runs are compared
+//! (invariant 2).
 
 use crate::names::{ANALYSIS, RAW, SEAL, TIMING};
 use dyntick_kernels::cache::{Cache, CacheError, write_whole};
