@@ -12,7 +12,7 @@ mod tasks;
 
 pub use composed::NoLine;
 pub(crate) use composed::has_dash;
-pub(crate) use cpusets::{Cpusets, Unbalanced};
+pub(crate) use cpusets::Cpusets;
 pub use idle::IdleState;
 pub use irqs::Irq;
 pub use tasks::Task;

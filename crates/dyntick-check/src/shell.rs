@@ -27,8 +27,7 @@ pub fn quoted(text: &str) -> Result<String, ShellError> {
     if text.contains('\n') || clean(text) != text {
         return Err(ShellError::Control);
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c)) {
         Ok(text.to_owned())
     } else {
         // A quote ends the quotes, is itself escaped by a backslash, and begins them again.

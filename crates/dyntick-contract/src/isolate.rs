@@ -83,7 +83,6 @@ impl Report {
 }
 
 fn figures(summary: &Summary) -> Figures {
-    let is_interruption = |cause: &&CauseCount| cause.interruptions > 0;
     let counted = |cause: &CauseCount| Counted {
         name: cause.cause.to_string(),
         count: cause.interruptions,
@@ -91,7 +90,8 @@ fn figures(summary: &Summary) -> Figures {
         ns: Some(cause.total_ns),
         longest_ns: Some(cause.longest_ns),
     };
-    let causes: Vec<Counted> = summary.by_cause.iter().filter(is_interruption).map(counted).collect();
+    let causes: Vec<Counted> =
+        summary.by_cause.iter().filter(|cause| cause.interruptions > 0).map(counted).collect();
     Figures {
         cpu: Some(summary.cpu),
         seconds: summary.seconds,

@@ -119,8 +119,7 @@ impl Measured {
 /// Adds the energy of another run.
 fn add_power(all: &mut Vec<Power>, more: &[Power]) {
     for zone in more {
-        let same = |one: &&mut Power| (&one.name, &one.part_of) == (&zone.name, &zone.part_of);
-        match all.iter_mut().find(same) {
+        match all.iter_mut().find(|one| (&one.name, &one.part_of) == (&zone.name, &zone.part_of)) {
             Some(sum) => {
                 sum.microjoules = sum.microjoules.saturating_add(zone.microjoules);
                 sum.ns += zone.ns;

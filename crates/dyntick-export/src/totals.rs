@@ -95,8 +95,8 @@ impl Totals {
     pub fn learn(&mut self, states: &BTreeMap<u32, Vec<StateReading>>) {
         for (cpu, states) in states {
             let cpu = self.cpus.entry(*cpu).or_insert_with(CpuTotals::with_known_causes);
-            let latency = |state: &StateReading| (clean_line(&state.name), state.latency_us);
-            cpu.exit_latency_us = states.iter().map(latency).collect();
+            cpu.exit_latency_us =
+                states.iter().map(|state| (clean_line(&state.name), state.latency_us)).collect();
         }
     }
 

@@ -103,9 +103,10 @@ fn plain_name(bytes: &[u8]) -> Result<String, ArchiveError> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     let fits = (1..=LONGEST_NAME).contains(&bytes.len()) && bytes.iter().all(plain) && bytes[0] != b'.';
     let name = String::from_utf8_lossy(bytes);
-    match fits {
-        true => Ok(name.into_owned()),
-        false => Err(ArchiveError::Name(shortened(&name, LONGEST_NAME).replace('\n', " "))),
+    if fits {
+        Ok(name.into_owned())
+    } else {
+        Err(ArchiveError::Name(shortened(&name, LONGEST_NAME).replace('\n', " ")))
     }
 }
 

@@ -105,7 +105,6 @@ fn stays(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u64, u
     let states = States::from(&machine.idle);
     let ended = observed.sleeps.iter().map(|sleep| (sleep.cpu, sleep.state, sleep.entry_ns, sleep.exit_ns));
     let open = observed.unfinished.iter().map(|open| (open.cpu, open.state, open.entry_ns, u64::MAX));
-    let of_interest = |stay: &Stay| cpus.contains(stay.cpu) && stay.begin < window.1 && stay.end > window.0;
     let mut stays: Vec<Stay> = ended
         .chain(open)
         .map(|(cpu, state, begin, end)| {
@@ -114,7 +113,7 @@ fn stays(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u64, u
             let until = end.saturating_sub(states.get(state).map_or(0, |state| state.leaving_ns)).max(since);
             Stay { cpu, state, begin, end, since, until }
         })
-        .filter(of_interest)
+        .filter(|stay| cpus.contains(stay.cpu) && stay.begin < window.1 && stay.end > window.0)
         .collect();
     leave_packages(machine, &mut stays, cpus.len());
     for stay in &mut stays {

@@ -238,10 +238,12 @@ impl Journal {
         let contents =
             Contents::parse(&text).map_err(|text| JournalError::Foreign { path: self.path.clone(), text })?;
         let Some(contents) = contents else { return Ok(None) };
-        match contents.header.boot == number_of_boot()? {
-            true => Ok(Some(contents)),
-            false if written <= began() && !self.is_in_memory().map_err(file)? => Ok(None),
-            false => Err(JournalError::Elsewhere(self.path.clone())),
+        if contents.header.boot == number_of_boot()? {
+            Ok(Some(contents))
+        } else if written <= began() && !self.is_in_memory().map_err(file)? {
+            Ok(None)
+        } else {
+            Err(JournalError::Elsewhere(self.path.clone()))
         }
     }
 

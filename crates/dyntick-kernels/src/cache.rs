@@ -178,10 +178,7 @@ impl Cache {
     /// The same for reading: a cache that is absent is not made, and is found empty.
     pub fn of_user_as_it_is() -> Result<Self, CacheError> {
         let root = named_by_user().ok_or(CacheError::NoFolder)?;
-        match root.exists() || root.is_relative() {
-            true => Self::of_user(),
-            false => Ok(Self::at(root)),
-        }
+        if root.exists() || root.is_relative() { Self::of_user() } else { Ok(Self::at(root)) }
     }
 
     /// At a folder of one's own.

@@ -114,8 +114,8 @@ impl<'a> ElfTables<'a> {
 
     /// The notes in its segments, up to a damaged one in each.
     pub fn notes(&self) -> impl Iterator<Item = Note<'a, FileHeader64<Little>>> {
-        let of_segment = |program: &ProgramHeader64<Little>| program.notes(Little, self.bytes).ok().flatten();
-        let notes = self.programs.iter().filter_map(of_segment);
+        let notes =
+            self.programs.iter().filter_map(|program| program.notes(Little, self.bytes).ok().flatten());
         notes.flat_map(|mut notes| std::iter::from_fn(move || notes.next().ok().flatten()))
     }
 

@@ -3,8 +3,7 @@
 
 use crate::error::LabError;
 use crate::names::CONSOLE;
-use crate::order;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::qemu::{self, Accelerator, Disk, Machine, Profile, Qemu, Raw, RunError, run};
 use dyntick_guest::{Archive, Job, Stage, console};
 use dyntick_kernels::cache::{Cache, CacheError};
@@ -104,7 +103,7 @@ impl Executor for OnQemu {
         let console = inputs.folder.join(CONSOLE);
         let profile = if plan.case.profile { Some(Profile::new(&self.cache, inputs.folder)?) } else { None };
         let machine = Machine { profile: profile.as_ref(), ..self.machine(plan, inputs, &console) };
-        let job = encoded(&order::job(&plan.case, plan.perturbation)?);
+        let job = encoded(&plan::job(&plan.case, plan.perturbation)?);
         let timeout = Duration::from_nanos(plan.case.timeout_ns);
         run(&machine, &job, timeout, inputs.watch).map_err(|error| match error {
             RunError::Guest(failure) => LabError::Guest { failure, console_tail: console::tail(&console) },

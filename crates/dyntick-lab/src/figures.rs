@@ -11,8 +11,7 @@ use dyntick_guest::{Outcome, name_of_file};
 use dyntick_idle::{Account, Modelled};
 use dyntick_model::{CpuList, NANOS_PER_SEC};
 use dyntick_study::Case;
-use dyntick_study::figure::QUANTILES;
-use dyntick_study::figure::{Figure, table};
+use dyntick_study::figure::{Figure, QUANTILES, table};
 use std::collections::BTreeMap;
 
 /// A number in a file that the case reads.

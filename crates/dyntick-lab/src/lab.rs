@@ -1,39 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The laboratory: each case of a study that has no complete run is prepared, executed and ingested.
 
-mod kernel;
-mod kvm;
 mod memory;
-mod place;
 mod prepare;
 mod refusal;
-mod schedule;
 mod shell;
 
 pub use crate::error::{Fault, LabError};
-pub use kvm::kvm_as_learnt;
-pub use place::Place;
 pub use prepare::Prepared;
+pub use prepare::kvm_as_learnt;
+pub use refusal::Place;
 pub use refusal::{Refusal, needed_tools};
 pub(crate) use refusal::{ensure_few, ensure_tools};
 
 use crate::execute::{Executor, OnQemu};
-use crate::expected::{Expected, expected};
-use crate::ingest;
-use crate::perturb;
+use crate::expected::{Expected, Task, expected, schedule};
 use crate::qemu::{self, Qemu, provide};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
 use crate::store::{self, Held, Run};
+use crate::{ingest, plan};
 use dyntick_guest::Stage;
-use dyntick_kernels::build;
 use dyntick_kernels::cache::Cache;
-use dyntick_kernels::find;
+use dyntick_kernels::{build, find};
 use dyntick_model::Clock;
 use dyntick_study::Case;
-use kernel::KnownKernels;
 use memory::{Memory, allow_open_files};
-use schedule::{Task, schedule};
+use prepare::KnownKernels;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -104,7 +97,7 @@ pub struct CaseResult {
 impl CaseResult {
     /// Returns true if this is a perturbed run.
     pub fn is_perturbed(&self) -> bool {
-        perturb::of(self.case.clock, self.repetition).is_some()
+        plan::perturbation_of(self.case.clock, self.repetition).is_some()
     }
 
     /// The last lines of the guest's console, if a guest failed.

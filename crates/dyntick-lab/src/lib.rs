@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The laboratory: cases run in virtual machines, their runs, and the figures that these yield.
 
-pub mod compare;
-mod compared;
 pub mod doctor;
-pub mod effects;
 pub mod emulator;
 pub mod error;
 pub mod execute;
@@ -16,14 +13,9 @@ mod ingest;
 pub mod judgement;
 pub mod lab;
 pub mod latency;
-pub mod limits;
 pub mod lookup;
-mod metrics;
 mod names;
 pub mod observations;
-mod opened;
-mod order;
-pub mod perturb;
 pub mod plan;
 pub mod printed;
 pub mod profiles;

@@ -89,6 +89,11 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
     on_cpus(&run.analysis.observations, one.as_ref().unwrap_or(&run.plan.case.measured_cpus), figure)
 }
 
+/// The unit of a figure in this run; empty if the run does not have it.
+pub(crate) fn unit_of<'r>(run: &'r Run, figure: &str) -> &'r str {
+    run.analysis.observations.named(figure).next().map_or("", |row| row.unit.as_str())
+}
+
 fn on_cpus(observations: &Observations, cpus: &CpuList, name: &str) -> Option<f64> {
     let figure = Figure::named(name)?;
     let key = name.split_once(':').map_or("", |(_, key)| key);

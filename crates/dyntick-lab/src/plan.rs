@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The plan of a run: all that decides its observations, and the name that follows from it.
+//! The plan of a run: all that decides its observations, with the name that follows from it and the agent's job; and
+//! the irrelevant changes of perturbed runs.
+//!
+//! Runs of virtual time are equal to the bit, so one run of a case does not show how much its figures depend on
+//! irrelevant details: addresses in memory, and the phase of the tick at which the window begins. Mytkowicz, Diwan,
+//! Hauswirth and Sweeney, *Producing Wrong Data Without Doing Anything Obviously Wrong!* (ASPLOS 2009), found that such
+//! changes alone may be larger than the effect in question, and vary them at random.
 
-use crate::order;
-use crate::perturb::{self, Perturbation};
+use crate::emulator;
+use crate::image::{self, ImageError};
 use crate::qemu::{Accelerator, Host};
 use dyntick_explain::fixes::settings_with;
+use dyntick_guest::names::{INIT, OWN_NAME};
+use dyntick_guest::{Job, Script, Task, Work};
 use dyntick_kernels::build::Built;
-use dyntick_model::{CommandLine, KernelVersion, Settings};
+use dyntick_kernels::find::Kernel;
+use dyntick_model::{Clock, CommandLine, KernelVersion, Settings};
 use dyntick_study::Case;
+use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_interrupts};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -174,8 +186,8 @@ impl Plan {
     /// Returns true if this is a plan of a run of the case.
     pub(crate) fn is_of(&self, case: &Case) -> bool {
         what_decides(case) == what_decides(&self.case)
-            && order::idle_states(case) == self.idle_states
-            && perturb::of(case.clock, self.repetition) == self.perturbation
+            && idle_states(case) == self.idle_states
+            && perturbation_of(case.clock, self.repetition) == self.perturbation
     }
 
     /// The run's folder name.
@@ -188,4 +200,152 @@ impl Plan {
 fn what_decides(case: &Case) -> Case {
     // The guest has only the machine's idle states, but energy is modelled by its watts.
     Case { title: String::new(), timeout_ns: 0, repeat: 0, perturb: 0, ..case.clone() }
+}
+
+/// The parameters of the emulator of idle states, if the case has a machine.
+pub fn idle_states(case: &Case) -> Option<String> {
+    case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case))
+}
+
+/// The events that are recorded: those of all guests, those of idle states where there are some, and the case's own.
+fn events(case: &Case) -> Vec<String> {
+    let is_wanted = |event: &&TraceEvent| match event.guests {
+        Guests::Always => true,
+        Guests::WithStates => case.machine.is_some(),
+        Guests::OnRequest => false,
+    };
+    let mut events: Vec<String> = of_interrupts().collect();
+    events.extend(EVENTS.iter().filter(is_wanted).map(|event| event.name.to_owned()));
+    let own: Vec<String> = case.events.iter().filter(|event| !events.contains(event)).cloned().collect();
+    events.extend(own);
+    events
+}
+
+/// The modules that its guest loads: those of its disk, and its own.
+pub fn modules(case: &Case, kernel: &Kernel) -> Vec<String> {
+    let of_disk = case.disk.map(|_| image::disk_modules(kernel)).unwrap_or_default();
+    of_disk.into_iter().chain(case.modules.iter().cloned()).collect()
+}
+
+/// The agent's job, with the paths of the tools in the guest.
+pub fn job(case: &Case, perturbation: Option<Perturbation>) -> Result<Job, ImageError> {
+    let placed = |words: &[String]| -> Result<Vec<String>, ImageError> {
+        let Some((program, arguments)) = words.split_first() else { return Ok(Vec::new()) };
+        let path = if program == OWN_NAME {
+            INIT.to_owned()
+        } else {
+            image::find_tool(program)?.to_string_lossy().into_owned()
+        };
+        Ok([path].into_iter().chain(arguments.iter().cloned()).collect())
+    };
+    let task = |task: &Task| {
+        let work = match &task.work {
+            Work::Tool(words) => Work::Tool(placed(words)?),
+            builtin => builtin.clone(),
+        };
+        Ok(Task { work, ..task.clone() })
+    };
+    let script = |script: &Script| -> Result<Script, ImageError> {
+        Ok(Script { run: placed(&script.run)?, ..script.clone() })
+    };
+    Ok(Job {
+        measured_cpus: case.measured_cpus.clone(),
+        sysctl: case.sysctl.clone(),
+        module_parameters: idle_states(case)
+            .map(|message| (emulator::NAME.to_owned(), message))
+            .into_iter()
+            .collect(),
+        idle_driver: case.machine.as_ref().map(|_| emulator::NAME.to_owned()),
+        governor: case.governor.clone(),
+        write: case.write.clone(),
+        disk: case.disk.is_some(),
+        read: case.read.clone(),
+        settle_ns: case.settle_ns,
+        settle_limit_ns: case.settle_limit_ns,
+        shift_ns: perturbation.map_or(0, |perturbation| perturbation.shift_ns),
+        measure_ns: case.measure_ns,
+        profile: case.profile,
+        events: events(case),
+        trace_cpus: case.trace_cpus.clone(),
+        buffer_kib: (case.trace_buffer >> 10) as u32,
+        tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,
+        script: case.script.as_ref().map(script).transpose()?,
+        shell: None,
+    })
+}
+
+/// The change of one perturbed run. Recorded in its `run.toml`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Perturbation {
+    /// Bytes of a file that the guest image has before all others, and that nothing reads.
+    pub padding: u32,
+    /// The delay of the window after the start of the tasks, ns.
+    pub shift_ns: u64,
+}
+
+/// Longest padding: a few pages more than the allocators of a kernel keep at hand for one CPU.
+const MOST_PADDING: u32 = 256 << 10;
+
+/// Longest shift: beyond two ticks of the slowest kernel (HZ=100), so that every phase of every tick is met.
+const MOST_SHIFT_NS: u64 = 23_000_000;
+
+/// Periods of ticks: HZ=1000, which those of 250 and 100 are multiples of, and HZ=300.
+const TICKS_NS: [u64; 2] = [1_000_000, 1_000_000_000 / 300];
+
+/// The least distance of a shift from a multiple of any tick.
+const FROM_TICK_NS: u64 = 50_000;
+
+/// The change of this repetition of a case: none for the first, and none on the wall clock, where runs differ anyway.
+/// The same number means the same change in every case.
+pub fn perturbation_of(clock: Clock, repetition: u32) -> Option<Perturbation> {
+    (clock == Clock::Virtual && repetition > 0).then(|| drawn(repetition))
+}
+
+/// The number of a perturbed run is its seed.
+fn drawn(number: u32) -> Perturbation {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(number.into());
+    let padding = random.random_range(1..=MOST_PADDING);
+    let shift_ns = std::iter::repeat_with(|| random.random_range(FROM_TICK_NS..=MOST_SHIFT_NS));
+    // Nine of ten pass.
+    let off_ticks = |shift: &u64| TICKS_NS.iter().all(|tick| is_off(*shift, *tick));
+    Perturbation { padding, shift_ns: shift_ns.take(1000).find(off_ticks).unwrap_or(FROM_TICK_NS) }
+}
+
+fn is_off(shift_ns: u64, tick_ns: u64) -> bool {
+    let phase = shift_ns % tick_ns;
+    phase.min(tick_ns - phase) >= FROM_TICK_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_number_is_a_change_and_always_the_same() {
+        assert_eq!(perturbation_of(Clock::Virtual, 0), None, "the run itself");
+        assert_eq!(perturbation_of(Clock::Wall, 3), None, "a repetition");
+        // Runs are kept under what was changed: a number must mean the same in every version.
+        assert_eq!(
+            perturbation_of(Clock::Virtual, 1),
+            Some(Perturbation { padding: 212_760, shift_ns: 17_196_053 })
+        );
+        assert_eq!(
+            perturbation_of(Clock::Virtual, 2),
+            Some(Perturbation { padding: 200_602, shift_ns: 12_377_884 })
+        );
+    }
+
+    #[test]
+    fn changes_differ_and_no_shift_is_a_number_of_ticks() {
+        let all: Vec<Perturbation> = (1..=100).map(drawn).collect();
+        let different = |of: fn(&Perturbation) -> u64| all.iter().map(of).collect::<BTreeSet<u64>>().len();
+        assert_eq!((different(|one| one.padding.into()), different(|one| one.shift_ns)), (100, 100));
+        for Perturbation { padding, shift_ns } in all {
+            assert!((1..=MOST_PADDING).contains(&padding) && shift_ns <= MOST_SHIFT_NS);
+            for hz in [100, 250, 300, 1000] {
+                assert!(is_off(shift_ns, 1_000_000_000 / hz), "{shift_ns} at HZ={hz}");
+            }
+        }
+    }
 }

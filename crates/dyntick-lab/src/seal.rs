@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The seal of a run, which proves that this user made it. A folder may also have come with a study, and its contents
-//! would then be believed instead of run (invariant 8).
+//! would then be believed instead of run (invariant 8). The seal covers the files by which runs are compared
+//! (invariant 2).
 
-use crate::compared::comparable_files;
-use crate::names::{RAW, SEAL};
-use crate::opened::{Opened, close_to_others};
+use crate::names::{ANALYSIS, RAW, SEAL, TIMING};
 use dyntick_kernels::cache::{Cache, CacheError, write_whole};
 use dyntick_kernels::hash::Contents;
-use dyntick_system::read_beneath;
+use dyntick_system::{open_beneath, read_beneath};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// The file of the cache with the secret.
@@ -93,8 +95,8 @@ impl Sealer {
         Some(over)
     }
 
-    fn over(&self, folder: &Path) -> std::io::Result<Hmac<Sha256>> {
-        let mut over = Hmac::new_from_slice(&self.secret).map_err(std::io::Error::other)?;
+    fn over(&self, folder: &Path) -> io::Result<Hmac<Sha256>> {
+        let mut over = Hmac::new_from_slice(&self.secret).map_err(io::Error::other)?;
         for (name, contents) in comparable_files(folder)? {
             // A name ends with a NUL, which none has within.
             over.update(format!("{name}\0{}\0{}\n", contents.bytes, contents.sha256).as_bytes());
@@ -115,10 +117,117 @@ fn own_sha256() -> Option<String> {
     contents.ok().map(|contents| contents.sha256)
 }
 
+/// Rights by which others than the owner could change a file.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// A folder that stays the same one for as long as this lives.
+pub struct Opened {
+    folder: File,
+    /// The path in `/proc/self/fd`, which leads to the open folder and not to its path.
+    place: PathBuf,
+}
+
+impl Opened {
+    /// The folder at this path, or behind the symbolic link there.
+    ///
+    /// # Errors
+    /// Where there is none, or it cannot be opened.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags};
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let folder = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let place = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        Ok(Self { folder, place })
+    }
+
+    /// The path by which its files are opened.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
+    /// Returns true if only this user, root, or the user who called sudo for it, can change the contents: files and the
+    /// folder `raw` of files, all of these users and writable by no other.
+    pub fn is_own(&self, raw: &str) -> bool {
+        is_own(&self.folder.metadata()) && self.holds_only_own(Path::new(""), raw)
+    }
+
+    fn holds_only_own(&self, inner: &Path, raw: &str) -> bool {
+        let Ok(mut entries) = std::fs::read_dir(self.place.join(inner)) else { return false };
+        entries.all(|entry| {
+            let Ok(entry) = entry else { return false };
+            // Of a link it is the link's own.
+            let found = entry.metadata();
+            let is_raw = inner.as_os_str().is_empty() && entry.file_name() == *raw;
+            let kind_is_right = found.as_ref().is_ok_and(|f| if is_raw { f.is_dir() } else { f.is_file() });
+            kind_is_right && is_own(&found) && (!is_raw || self.holds_only_own(Path::new(raw), raw))
+        })
+    }
+}
+
+fn is_own(found: &io::Result<Metadata>) -> bool {
+    let me = rustix::process::geteuid().as_raw();
+    let is_own = |uid: u32| [0, me].contains(&uid) || dyntick_system::is_callers(uid);
+    found.as_ref().is_ok_and(|f| is_own(f.uid()) && f.mode() & OTHERS_WRITE == 0)
+}
+
+/// Takes the right to write from all but the owner of what is in a folder: a umask of 002 leaves it to the group.
+///
+/// # Errors
+/// Where that is not allowed.
+pub fn close_to_others(folder: &Path) -> io::Result<()> {
+    let close = |path: &Path| {
+        let mode = path.symlink_metadata()?.mode();
+        std::fs::set_permissions(path, Permissions::from_mode(mode & 0o7777 & !OTHERS_WRITE))
+    };
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let found = path.symlink_metadata()?;
+        if found.is_dir() {
+            close_to_others(&path)?
+        } else if found.is_file() {
+            close(&path)?
+        } else {
+            return Err(io::Error::other(format!("{} is no file", path.display())));
+        }
+    }
+    close(folder)
+}
+
+/// All files of a run together: a profile has up to 1 GiB and what was being written then, all else fits into
+/// the mailbox.
+const LARGEST_RUN: u64 = 2 << 30;
+
+/// The files of a run that must be the same in every repetition in virtual time: all but the timing, the seal, which is
+/// of who made it, and the analysis, which a later program makes again from the others.
+pub fn comparable_files(folder: &Path) -> io::Result<BTreeMap<String, Contents>> {
+    let mut files = BTreeMap::new();
+    let mut left = LARGEST_RUN;
+    for place in [PathBuf::new(), PathBuf::from(RAW)] {
+        let within = folder.join(&place);
+        if !within.symlink_metadata()?.is_dir() {
+            return Err(io::Error::other(format!("{} is no folder", within.display())));
+        }
+        for entry in std::fs::read_dir(within)? {
+            let path = entry?.path();
+            let inner = path.strip_prefix(folder).unwrap_or(&path);
+            let name = inner.to_string_lossy().into_owned();
+            // An untrusted run may hold links to files without an end; a run of this laboratory has none.
+            if path.symlink_metadata()?.is_file() && ![TIMING, SEAL, ANALYSIS].contains(&name.as_str()) {
+                let file = open_beneath(folder, inner)?;
+                let contents = Contents::of_open(&file, &path, left).map_err(io::Error::other)?;
+                left -= contents.bytes;
+                files.insert(name, contents);
+            }
+        }
+    }
+    Ok(files)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs::{create_dir, remove_dir_all, rename, set_permissions, write};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn changed_run_does_not_have_its_seal() {
@@ -151,6 +260,55 @@ mod tests {
             sealer.seal(&run).unwrap();
             std::fs::write(run.join(file), text).unwrap();
             assert!(!sealer.holds(&Opened::at(&run).unwrap()), "{file}");
+        }
+    }
+
+    fn run(at: &Path) {
+        create_dir(at).unwrap();
+        create_dir(at.join("raw")).unwrap();
+        write(at.join("run.toml"), "asked").unwrap();
+        write(at.join("raw/trace"), "events").unwrap();
+        close_to_others(at).unwrap();
+    }
+
+    #[test]
+    fn what_is_put_at_its_path_meanwhile_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other, link) = (dir.path().join("one"), dir.path().join("other"), dir.path().join("link"));
+        run(&one);
+        run(&other);
+        write(other.join("run.toml"), "forged").unwrap();
+        symlink(&one, &link).unwrap();
+        let opened = Opened::at(&link).unwrap();
+        symlink(&other, dir.path().join("next")).unwrap();
+        rename(dir.path().join("next"), &link).unwrap();
+        assert_eq!(std::fs::read_to_string(opened.place().join("run.toml")).unwrap(), "asked");
+        let again = Opened::at(&link).unwrap();
+        assert_eq!(std::fs::read_to_string(again.place().join("run.toml")).unwrap(), "forged");
+    }
+
+    #[test]
+    fn own_is_what_no_other_can_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("run");
+        let own_after = |change: &dyn Fn(&Path)| {
+            run(&folder);
+            change(&folder);
+            let own = Opened::at(&folder).unwrap().is_own("raw");
+            remove_dir_all(&folder).unwrap();
+            own
+        };
+        let mode = |path: PathBuf, mode| set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        assert!(own_after(&|_| ()));
+        assert!(!own_after(&|run| mode(run.to_owned(), 0o777)), "anybody renames what is in it");
+        assert!(!own_after(&|run| mode(run.join("raw"), 0o775)));
+        assert!(!own_after(&|run| mode(run.join("raw/trace"), 0o666)));
+        assert!(!own_after(&|run| symlink("/etc/passwd", run.join("raw/link")).unwrap()));
+        assert!(!own_after(&|run| create_dir(run.join("raw/more")).unwrap()));
+        assert!(!own_after(&|run| create_dir(run.join("more")).unwrap()));
+        if rustix::process::geteuid().is_root() {
+            let give = |path: PathBuf| std::os::unix::fs::chown(path, Some(65534), None).unwrap();
+            assert!(!own_after(&|run| give(run.join("raw/trace"))), "its owner may give itself the right");
         }
     }
 }

@@ -3,21 +3,18 @@
 
 mod analysis;
 mod files;
-mod held;
 mod newest;
-mod stored;
 
-pub use crate::compared::comparable_files;
 pub use crate::names::CONSOLE;
+pub use crate::seal::comparable_files;
 pub use analysis::Analysis;
-pub use held::Held;
+pub use analysis::Held;
 pub use newest::{Kept, newest, timings};
 
 use crate::names::{OBSERVATIONS, RUN};
-use crate::opened::Opened;
 use crate::plan::Plan;
 use crate::profiles::RunProfile;
-use crate::seal::Sealer;
+use crate::seal::{Opened, Sealer};
 use analysis::analyse;
 use dyntick_formats::ObservationError;
 use dyntick_kernels::cache::CacheError;
@@ -160,15 +157,15 @@ fn read(folder: &Path, opened: &Opened, sealer: Option<&Sealer>) -> Result<Run, 
     let files = Files::of(folder, opened.place());
     let (plan, timing) = (files.plan()?, files.timing()?);
     let made_here = sealer.is_some();
-    if let Some(stored) = sealer.and_then(|sealer| stored::read(opened.place(), sealer)) {
+    if let Some(stored) = sealer.and_then(|sealer| analysis::read_stored(opened.place(), sealer)) {
         let (folder, analysis, bytes) = (folder.to_owned(), stored.analysis, stored.bytes);
         return Ok(Run { folder, made_here, plan, timing, analysis, bytes });
     }
     let analysis = analyse(&files, &plan)?;
-    let json = stored::text(&analysis);
+    let json = analysis::text_of(&analysis);
     if let Some(sealer) = sealer {
         // It is only made faster by this, so a file system that is full or read-only does no harm.
-        let written = stored::replace(opened.place(), sealer, &json);
+        let written = analysis::replace_analysis(opened.place(), sealer, &json);
         let _ = written.map(|()| dyntick_system::give_tree_to_caller(folder));
     }
     let bytes = json.len() as u64;
@@ -180,7 +177,7 @@ fn read(folder: &Path, opened: &Opened, sealer: Option<&Sealer>) -> Result<Run, 
 /// # Errors
 /// A file that cannot be written.
 pub fn write_analysis(folder: &Path, run: &Run, sealer: &Sealer) -> Result<(), CacheError> {
-    stored::write(folder, sealer, &stored::text(&run.analysis))
+    analysis::write_analysis(folder, sealer, &analysis::text_of(&run.analysis))
 }
 
 /// The plans of the runs in these folders.

@@ -6,7 +6,7 @@ use crate::mark::Mark;
 use crate::realtime::{schedule, touch_stack};
 use crate::smi::Smi;
 use crate::timer::Timer;
-use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Recent, Sleep, ThreadPlan, now_ns};
+use crate::{Align, Counts, Late, LatencyError, Lates, Plan, Recent, Sleep, now_ns};
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_system::{affinity, run_on};
 use rustix::fd::OwnedFd;
@@ -42,9 +42,8 @@ pub struct Shared {
 
 impl Shared {
     pub(crate) fn new(plan: &Plan, bell: OwnedFd) -> Result<Self, LatencyError> {
-        let counts = |_: &ThreadPlan| Counts::new(plan.bins, plan.unit_ns, plan.values);
         Ok(Self {
-            threads: plan.threads.iter().map(counts).collect(),
+            threads: plan.threads.iter().map(|_| Counts::new(plan.bins, plan.unit_ns, plan.values)).collect(),
             lates: Lates::new(plan.late_limit),
             recent: Recent::new(),
             broke: Lates::new(1),

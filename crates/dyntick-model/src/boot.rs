@@ -58,9 +58,10 @@ impl Wanted {
         let is_one = dialect.masks() == Masks::One && !self.tick.is_empty();
         let all = self.all();
         // The boot CPU keeps its tick, so it cannot be part of a list for both.
-        let kept = match dialect.reads_lists_early() || (is_one && !self.isolated().is_empty()) {
-            true => CpuList::first(1),
-            false => CpuList::default(),
+        let kept = if dialect.reads_lists_early() || (is_one && !self.isolated().is_empty()) {
+            CpuList::first(1)
+        } else {
+            CpuList::default()
         };
         for cpus in [&mut self.tick, &mut self.domain, &mut self.managed_irq] {
             if is_one && !cpus.is_empty() {

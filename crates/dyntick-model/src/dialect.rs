@@ -151,9 +151,10 @@ impl Dialect {
 
     /// The effect of an unknown flag (5.7: 3662daf02350).
     pub fn unknown_flag(self) -> UnknownFlag {
-        match self.since(5, 7) || self.is_enterprise((4, 18), RHEL_8_3) {
-            true => UnknownFlag::Skipped,
-            false => UnknownFlag::Refused,
+        if self.since(5, 7) || self.is_enterprise((4, 18), RHEL_8_3) {
+            UnknownFlag::Skipped
+        } else {
+            UnknownFlag::Refused
         }
     }
 

@@ -26,9 +26,10 @@ pub fn shift(value: f64, beside: [f64; 2], digits: i32) -> String {
     let decimals = |value: f64| rounded(value, digits).split_once('.').map_or(0, |(_, rest)| rest.len());
     let decimals = decimals(beside[0]).max(decimals(beside[1]));
     let smallest = 10f64.powi(-(decimals as i32));
-    match value.abs() < smallest / 2.0 {
-        true => rounded(value, 1),
-        false => rounded((value / smallest).round() * smallest, digits + 6),
+    if value.abs() < smallest / 2.0 {
+        rounded(value, 1)
+    } else {
+        rounded((value / smallest).round() * smallest, digits + 6)
     }
 }
 

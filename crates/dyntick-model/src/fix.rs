@@ -39,9 +39,12 @@ impl Template {
     /// The fix for one machine. A hole of which `known` has nothing gets its upper-case word.
     pub fn fill(&self, known: impl Fn(Hole) -> Option<String>) -> Fix {
         self.with(|text| {
-            Hole::ALL.iter().fold((*text).to_owned(), |text, hole| match text.contains(hole.mark()) {
-                true => text.replace(hole.mark(), &known(*hole).unwrap_or_else(|| hole.word().to_owned())),
-                false => text,
+            Hole::ALL.iter().fold((*text).to_owned(), |text, hole| {
+                if text.contains(hole.mark()) {
+                    text.replace(hole.mark(), &known(*hole).unwrap_or_else(|| hole.word().to_owned()))
+                } else {
+                    text
+                }
             })
         })
     }

@@ -72,9 +72,10 @@ impl Counts {
         if here {
             return Some(self.latest);
         }
-        match self.functions.len() > FEW {
-            true => self.places.get(&function).copied(),
-            false => self.functions.iter().position(|(known, _)| *known == function),
+        if self.functions.len() > FEW {
+            self.places.get(&function).copied()
+        } else {
+            self.functions.iter().position(|(known, _)| *known == function)
         }
     }
 }

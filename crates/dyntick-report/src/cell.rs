@@ -65,10 +65,12 @@ impl Cell {
 /// A number with its sign, which zero does not have.
 fn signed(number: &str) -> String {
     let size = number.trim_start_matches('-');
-    match size.contains(|digit: char| ('1'..='9').contains(&digit)) {
-        false => size.to_owned(),
-        true if size.len() < number.len() => number.to_owned(),
-        true => format!("+{number}"),
+    if !size.contains(|digit: char| ('1'..='9').contains(&digit)) {
+        size.to_owned()
+    } else if size.len() < number.len() {
+        number.to_owned()
+    } else {
+        format!("+{number}")
     }
 }
 

@@ -235,11 +235,10 @@ pub fn score(verdicts: &[Verdict]) -> String {
     let all = verdicts.len();
     let published = verdicts.iter().any(|verdict| verdict.published);
     let (good, bad) = (count(Ruling::Reproduced), count(Ruling::NotReproduced));
-    let [holds, does_not] = match published {
-        true => ["reproduced", "not reproduced"],
-        false => {
-            [if good == 1 { "holds" } else { "hold" }, if bad == 1 { "does not hold" } else { "do not hold" }]
-        }
+    let [holds, does_not] = if published {
+        ["reproduced", "not reproduced"]
+    } else {
+        [if good == 1 { "holds" } else { "hold" }, if bad == 1 { "does not hold" } else { "do not hold" }]
     };
     let mut parts = vec![format!("{good} of {} {holds}", counted(all as u64, "claim"))];
     let others = [

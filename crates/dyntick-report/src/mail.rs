@@ -69,9 +69,9 @@ fn parts(table: &Table) -> Vec<Table> {
 /// The columns that name the rows, and some others.
 fn columns(table: &Table, names: usize, others: std::ops::Range<usize>) -> Table {
     let chosen = || (0..names).chain(others.clone());
-    let blank = || Cell::Text(String::new());
-    let row =
-        |row: &Vec<Cell>| chosen().map(|column| row.get(column).cloned().unwrap_or_else(blank)).collect();
+    let row = |row: &Vec<Cell>| {
+        chosen().map(|column| row.get(column).cloned().unwrap_or_else(|| Cell::Text(String::new()))).collect()
+    };
     Table {
         columns: chosen().map(|column| table.columns[column].clone()).collect(),
         rows: table.rows.iter().map(row).collect(),

@@ -73,9 +73,9 @@ mod tests {
 
     /// Decodes in the same way as the script.
     fn decoded(text: &str) -> usize {
-        let count =
-            |entry: &str| entry.split('.').nth(2).map_or(1, |n| usize::from_str_radix(n, 36).unwrap());
-        text.split_whitespace().map(count).sum()
+        text.split_whitespace()
+            .map(|entry| entry.split('.').nth(2).map_or(1, |n| usize::from_str_radix(n, 36).unwrap()))
+            .sum()
     }
 
     proptest! {

@@ -111,8 +111,8 @@ pub fn read<R: Receiver>(
     if names.is_empty() {
         return Err(ArchiveError::Foreign("it is empty".to_owned()).into());
     }
-    let damaged = |error: io::Error| ArchiveError::Damaged(error.to_string());
-    io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(damaged)?;
+    io::copy(&mut archive.into_inner(), &mut io::sink())
+        .map_err(|error| ArchiveError::Damaged(error.to_string()))?;
     Ok(())
 }
 
@@ -134,9 +134,10 @@ fn piece<R: Read>(entry: &mut tar::Entry<'_, R>, limit: u64) -> Result<Vec<u8>, 
     }
     let mut bytes = Vec::new();
     entry.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    match bytes.len() as u64 == entry.size() {
-        true => Ok(bytes),
-        false => Err(format!("it ends after {} of {} bytes", bytes.len(), entry.size())),
+    if bytes.len() as u64 == entry.size() {
+        Ok(bytes)
+    } else {
+        Err(format!("it ends after {} of {} bytes", bytes.len(), entry.size()))
     }
 }
 

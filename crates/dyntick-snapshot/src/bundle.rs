@@ -159,15 +159,16 @@ impl Receiver for Reading {
             return archive::Wanted::Read(LONGEST_MANIFEST);
         }
         self.count += 1;
-        match self.wanted.has(&format!("/{name}")) {
-            true => archive::Wanted::Read(LONGEST_FILE),
-            false => archive::Wanted::Skip,
+        if self.wanted.has(&format!("/{name}")) {
+            archive::Wanted::Read(LONGEST_FILE)
+        } else {
+            archive::Wanted::Skip
         }
     }
 
     fn take(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
-        let no_text = |_| Trouble::Damaged(format!("{name}: it is not UTF-8 text"));
-        let text = String::from_utf8(bytes).map_err(no_text)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Trouble::Damaged(format!("{name}: it is not UTF-8 text")))?;
         match self.manifest {
             None => self.manifest = Some(manifest(&text)?),
             Some(_) => self.files.insert(format!("/{name}"), Content::Text(text)),

@@ -41,10 +41,8 @@ impl Root {
     pub fn open(folder: &Path) -> io::Result<Self> {
         // What a running machine has is the kernel's to limit.
         let is_this_machine = folder == Path::new("/");
-        let (entries, bytes) = match is_this_machine {
-            true => (u64::MAX, u64::MAX),
-            false => (MOST_ENTRIES, MOST_BYTES),
-        };
+        let (entries, bytes) =
+            if is_this_machine { (u64::MAX, u64::MAX) } else { (MOST_ENTRIES, MOST_BYTES) };
         let folder = File::from(rustix::fs::openat(
             CWD,
             folder,

@@ -274,11 +274,10 @@ fn distribution(
     });
     let limits =
         if question.limits.is_empty() { ladder([&all[0], &all[1]]) } else { question.limits.clone() };
-    let tail = |limit: u64| Tail::of(limit, [&runs[0], &runs[1]]);
     Outcome::Distribution(Distribution {
         points: points.collect(),
         superiority: figure::of_samples(more_often(&all[0], &all[1]), &runs, exact),
-        tails: limits.into_iter().filter_map(tail).collect(),
+        tails: limits.into_iter().filter_map(|limit| Tail::of(limit, [&runs[0], &runs[1]])).collect(),
         overflows: [all[0].overflows(), all[1].overflows()],
     })
 }

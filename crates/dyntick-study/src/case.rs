@@ -7,7 +7,7 @@
 use super::keys::study::{self as keys, GOVERNORS};
 use super::matrix::Cell;
 use super::reader::{Section, Source, Value, integer, sections};
-use super::{Case, Pick, files, picks};
+use super::{Case, Pick, parts};
 use crate::machine::{self, is_path};
 use dyntick_guest::names::OWN_NAME;
 use dyntick_guest::{Partition, Policy, Script, Task, Work};
@@ -80,7 +80,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
             trace_buffer: self.parsed("trace-buffer").map_or(standard.trace_buffer, |Bytes(bytes)| bytes),
             tools: self.texts("tools"),
             modules: self.texts("modules"),
-            files: self.get("files").map(|value| files::read(self.source(), value)).unwrap_or_default(),
+            files: self.get("files").map(|value| parts::files(self.source(), value)).unwrap_or_default(),
             figures: self.figures(),
             machine: self.machine(),
             packages: self.packages(),
@@ -290,8 +290,8 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
     }
 
     fn refuse_name(&self, key: &str, name: &str, at: usize) {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-        let well_formed = !name.contains("..") && name.chars().all(plain);
+        let well_formed =
+            !name.contains("..") && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c));
         let message = match key {
             "sysctl" if !well_formed || !name.contains(['.', '/']) => {
                 format!("'{name}' is not a sysctl; write its full name in quotes: \"vm.stat_interval\" = 60")
@@ -328,7 +328,7 @@ impl<'s, 'v, 't> CaseReader<'s, 'v, 't> {
         let section = self
             .get("figures")
             .and_then(|value| Section::of(self.source(), "[case.figures]", "figures", value));
-        section.map(picks::read).unwrap_or_default()
+        section.map(parts::figures).unwrap_or_default()
     }
 
     fn script(&self) -> Option<Script> {

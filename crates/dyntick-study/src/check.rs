@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The check of a case against its kernel, reported before anything boots (invariant 12).
 
-use super::{Case, disk};
+use super::Case;
 use dyntick_model::isolation::flags_and_list;
 use dyntick_model::parameters::{Meant, meant, with_option};
-use dyntick_model::{CpuList, Flag, KernelConfig, Spec, cpus_of};
+use dyntick_model::{Clock, CpuList, Flag, KernelConfig, Spec, cpus_of};
 use std::fmt;
 
 /// A request of a case, the option that it needs, and a kernel that has the option.
@@ -229,7 +229,7 @@ fn against_itself(case: &Case) -> Vec<String> {
     let line = &case.append;
     let lists = ["nohz_full", "rcu_nocbs", "irqaffinity"].map(|name| (name, line.cpus(name, case.cpus)));
     let isolated = line.get("isolcpus").map(|value| cpus_of(isolcpus_list(value), case.cpus));
-    let mut problems: Vec<String> = disk::problems(case);
+    let mut problems: Vec<String> = disk_problems(case);
     problems.extend(RESERVED.iter().filter_map(|reserved| refused(case, reserved)));
     for (name, cpus) in lists.into_iter().chain([("isolcpus", isolated)]) {
         let value = line.get(name).unwrap_or_default();
@@ -270,6 +270,42 @@ fn impossible_cpus(case: &Case, parameter: &str, value: &str, cpus: &CpuList) ->
             guest.difference(&CpuList::first(1))
         )
     })
+}
+
+const MIB: u64 = 1 << 20;
+
+/// ext4 has a journal from 8 MiB on, which then takes half.
+const LEAST_DISK: u64 = 16 * MIB;
+
+/// The largest disk of a guest, bytes.
+const MOST_DISK: u64 = 8 << 30;
+
+/// The parameter that keeps the kernel from its PCI bus, where the disk is.
+const PCI_OFF: (&str, &str) = ("pci", "off");
+
+/// Everything that is wrong with the disk of this case, in words with the fix; nothing where it has none.
+pub fn disk_problems(case: &Case) -> Vec<String> {
+    let Some(bytes) = case.disk else { return Vec::new() };
+    let mut problems = Vec::new();
+    if !(LEAST_DISK..=MOST_DISK).contains(&bytes) || bytes % MIB != 0 {
+        problems.push(format!(
+            "disk: {bytes} bytes are not a valid size; give a multiple of 1M from {}M to {}G, as \"256M\"",
+            LEAST_DISK / MIB,
+            MOST_DISK >> 30
+        ));
+    }
+    if case.clock == Clock::Virtual {
+        problems.push(
+            "disk: its requests complete in real time, which virtual time does not have: set clock = \"wall\", or use \
+             modules = [\"null_blk\"], a disk in memory whose requests complete by the guest's own timers"
+                .to_owned(),
+        );
+    }
+    let (parameter, off) = PCI_OFF;
+    if case.append.get(parameter) == Some(off) {
+        problems.push(format!("disk: it is on the PCI bus, so remove {parameter}={off} from append"));
+    }
+    problems
 }
 
 #[cfg(test)]
@@ -388,5 +424,44 @@ mod tests {
     fn a_kernel_without_what_the_agent_needs() {
         let problems = against_kernel(&case(""), &KernelConfig::parse("CONFIG_SMP=y\n"));
         assert_eq!(problems.len(), AGENT_NEEDS.len());
+    }
+
+    fn with_disk(disk: u64) -> Case {
+        Case { disk: Some(disk), clock: Clock::Wall, ..Case::new("c", "debian:6.12") }
+    }
+
+    #[test]
+    fn sizes_that_a_disk_may_have() {
+        for right in [LEAST_DISK, 256 * MIB, MOST_DISK] {
+            assert_eq!(disk_problems(&with_disk(right)), [] as [String; 0]);
+        }
+        for wrong in [0, LEAST_DISK - MIB, 256 * MIB + 512, MOST_DISK + MIB, u64::MAX] {
+            let message = disk_problems(&with_disk(wrong));
+            assert!(
+                message.len() == 1 && message[0].contains("a multiple of 1M from 16M to 8G"),
+                "{message:?}"
+            );
+        }
+        assert_eq!(disk_problems(&Case { disk: None, ..with_disk(0) }), [] as [String; 0]);
+    }
+
+    #[test]
+    fn virtual_time_has_no_disk_but_null_blk() {
+        let message = disk_problems(&Case { clock: Clock::Virtual, ..with_disk(LEAST_DISK) });
+        assert!(
+            message.len() == 1 && message[0].contains("clock = \"wall\"") && message[0].contains("null_blk"),
+            "{message:?}"
+        );
+    }
+
+    #[test]
+    fn without_the_bus_there_is_no_disk() {
+        let message =
+            disk_problems(&Case { append: CommandLine::parse("quiet pci=off"), ..with_disk(LEAST_DISK) });
+        assert!(message.len() == 1 && message[0].contains("remove pci=off"), "{message:?}");
+        assert_eq!(
+            disk_problems(&Case { append: CommandLine::parse("pci=nomsi"), ..with_disk(LEAST_DISK) }),
+            [] as [String; 0]
+        );
     }
 }

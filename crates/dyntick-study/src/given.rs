@@ -112,8 +112,7 @@ impl Given {
 
     /// The names of the kernels, by where they are found.
     pub fn kernel_names(&self) -> BTreeMap<String, String> {
-        let of = |(at, place): &(usize, String)| (place.clone(), self.settings[*at].label.clone());
-        self.places.iter().map(of).collect()
+        self.places.iter().map(|(at, place)| (place.clone(), self.settings[*at].label.clone())).collect()
     }
 
     /// Names the unnamed kernels whose files have this name by their folders.

@@ -5,20 +5,15 @@
 mod case;
 pub mod check;
 pub mod claims;
-mod disk;
 mod effects;
 pub mod figure;
-mod files;
 mod given;
-mod kept;
-mod kernels;
 pub mod keys;
 mod limits;
 pub mod machine;
 mod matrix;
 mod parse;
-mod picks;
-mod positions;
+mod parts;
 pub(crate) mod reader;
 pub mod shipped;
 
@@ -26,11 +21,10 @@ pub mod shipped;
 mod tests;
 
 pub use effects::Effects;
-pub use files::private_note;
 pub use given::{Given, SetError};
 pub use limits::is_id;
-pub use picks::{Pick, Place};
-pub use positions::SettingAt;
+pub use parse::SettingAt;
+pub use parts::{Pick, Place, private_note};
 pub use reader::{Problem, Problems};
 
 use claims::Claim;

@@ -2,7 +2,6 @@
 //! The checks that do not depend on the kernel, reported with the place in the file.
 
 use super::case::CaseReader;
-use super::disk;
 use super::{Case, check};
 use dyntick_guest::{MAILBOX_BYTES, Moment, name_of_file, piece_of_file};
 use dyntick_model::text::clean_line;
@@ -28,7 +27,7 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
     exits(reader, case);
     times(reader, case);
     memory(reader, case);
-    for problem in disk::problems(case) {
+    for problem in check::disk_problems(case) {
         note(reader, "disk", problem);
     }
     files(reader, case);

@@ -164,13 +164,13 @@ fn axes_of<'v, 't>(matrix: &Section<'_, 'v, 't>, case_keys: &[&str], is_of_flags
         .into_iter()
         .filter_map(|(key, values)| {
             let (at, key) = (key.span().start, key.get_ref().as_ref());
-            let choices = match case_keys.contains(&key) {
-                true => choices_of_key(matrix.source, key, values),
-                false if is_list_of_tables(values) => bundles(matrix.source, key, values),
-                false => {
-                    refuse_axis(matrix, key, at, case_keys);
-                    return None;
-                }
+            let choices = if case_keys.contains(&key) {
+                choices_of_key(matrix.source, key, values)
+            } else if is_list_of_tables(values) {
+                bundles(matrix.source, key, values)
+            } else {
+                refuse_axis(matrix, key, at, case_keys);
+                return None;
             };
             if values.get_ref().as_array().is_some_and(|list| list.is_empty()) {
                 matrix.source.problem(values.span().start, format!("the matrix gives '{key}' no value"));

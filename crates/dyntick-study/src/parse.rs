@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The parser of study files: from text to a [`Study`].
+//! The parser of study files, from text to a [`Study`]; the positions of settings in the text, for errors that are
+//! known only once a guest has booted; and the claims that still hold after the command line has changed the cases.
 
 use super::case::CaseReader;
+use super::claims::{self, Check, Claim, references};
 use super::given::{self, Given};
 use super::keys::{claims as claims_keys, study as keys};
 use super::matrix::{MOST_CASES, Matrices, grid};
 use super::reader::{self, Problems, Section};
-use super::{
-    Case, Comparison, Published, PublishedFigure, Size, Study, claims, effects, kept, kernels, limits,
-    positions,
-};
+use super::{Case, Comparison, Effects, Published, PublishedFigure, Size, Study, effects, limits, parts};
 use dyntick_model::Recipe;
 use dyntick_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use toml::de::DeTable;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 const FULL_SIZE: &str = "full-size";
 
@@ -35,10 +35,10 @@ pub fn given(path: &Path, text: &str, size: Size, given: &Given) -> Result<(Stud
     let flags = flags.into_iter().map(|flag| flag.map(str::to_owned)).collect();
     let text = format!("{text}\n{}", lines.join("\n"));
     let (cases, matrices) = reader::read_lines(path, &text, flags, "a study", |root| {
-        let kernels = kernels::read(root, path);
+        let kernels = parts::kernels(root, path);
         cases(root, &kernels, size, given)
     })?;
-    let (study, left_out) = kept::with_cases(study, cases, &matrices);
+    let (study, left_out) = with_cases(study, cases, &matrices);
     Ok((Study { compared: given.compared(), kernel_names: given.kernel_names(), ..study }, left_out))
 }
 
@@ -53,7 +53,7 @@ fn name_of(path: &Path) -> String {
 
 fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study {
     root.only(&keys::STUDY);
-    let kernels = kernels::read(root, path);
+    let kernels = parts::kernels(root, path);
     let (cases, matrices) = cases(root, &kernels, size, &Given::default());
     let claims = root.sections("claim", "[[claim]]");
     let comparisons = root.sections("compare", "[[compare]]");
@@ -70,7 +70,7 @@ fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study
         cases,
         compared: None,
         kernel_names: BTreeMap::new(),
-        settings: positions::settings(text, root.table),
+        settings: settings_at(text, root.table),
     }
 }
 
@@ -206,5 +206,141 @@ fn refuse_duplicate(section: &Section<'_, '_, '_>, case: &Case, places: &mut Has
             )
         };
         section.source.problem(section.get("name").map_or(section.at, |name| name.span().start), message);
+    }
+}
+
+/// A setting with its position in the text of a study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingAt {
+    /// The file of the guest's kernel that it writes.
+    pub file: String,
+    /// The name, as in the study.
+    pub name: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+}
+
+/// All settings (`sysctl`, `write`) in the text of a study, whose root table this is, in their order.
+pub fn settings_at(text: &str, root: &DeTable<'_>) -> Vec<SettingAt> {
+    let mut found = Vec::new();
+    search_table(text, root, &mut found);
+    found.sort_by_key(|setting| (setting.line, setting.column));
+    found
+}
+
+fn search_table(text: &str, table: &DeTable<'_>, found: &mut Vec<SettingAt>) {
+    for (key, value) in table {
+        if let Some(settings) = value.get_ref().as_table() {
+            for name in settings.keys() {
+                let file = file_of(key.get_ref(), name.get_ref());
+                found.extend(file.map(|file| setting_at(text, file, name.get_ref(), name.span().start)));
+            }
+        }
+        search(text, value, found);
+    }
+}
+
+fn search(text: &str, value: &Spanned<DeValue<'_>>, found: &mut Vec<SettingAt>) {
+    match value.get_ref() {
+        DeValue::Table(table) => search_table(text, table, found),
+        DeValue::Array(items) => {
+            for item in items {
+                search(text, item, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The file that a setting writes, by the table that it is in; `None` if it is no setting.
+fn file_of(table: &str, name: &str) -> Option<String> {
+    match table {
+        "sysctl" => Some(format!("/proc/sys/{}", name.replace('.', "/"))),
+        "write" => Some(name.to_owned()),
+        _ => None,
+    }
+}
+
+fn setting_at(text: &str, file: String, name: &str, at: usize) -> SettingAt {
+    // A quoted name begins after its quote.
+    let quote = usize::from(text[at..].starts_with(['"', '\'']));
+    let before = &text[..at + quote];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    SettingAt { file, name: name.to_owned(), line, column }
+}
+
+/// The study with these cases in the place of its own, and how many of its claims speak of others.
+pub fn with_cases(study: Study, cases: Vec<Case>, matrices: &[(String, Vec<Factor>)]) -> (Study, usize) {
+    let claims = study.claims.len();
+    let judged: Vec<Claim> = study.claims.into_iter().filter_map(|claim| of_claim(claim, &cases)).collect();
+    let left_out = claims - judged.len();
+    let has = |reference: &str| cases.iter().any(|case| case.answers_to(reference));
+    let compares = |comparison: &Comparison| has(&comparison.case) && has(&comparison.with);
+    let study = Study {
+        published: study.published.map(|published| of_published(published, &has)),
+        claims: judged,
+        comparisons: study.comparisons.into_iter().filter(compares).collect(),
+        effects: study.effects.into_iter().filter_map(|effects| of_effects(effects, matrices)).collect(),
+        cases,
+        ..study
+    };
+    (study, left_out)
+}
+
+/// The claim, where all its checks find their cases; its evidence, so far as it does.
+fn of_claim(mut claim: Claim, cases: &[Case]) -> Option<Claim> {
+    let spoken_of: Vec<&Case> = cases.iter().filter(|case| claim.speaks_of(case)).collect();
+    let is_found = |check: &Check| finds(check, &spoken_of, cases);
+    let all = claim.checks.iter().all(is_found);
+    claim.evidence.retain(is_found);
+    (all && (claim.cannot_tell.is_some() || !claim.checks.is_empty())).then_some(claim)
+}
+
+/// Returns true if a check means a case, and exactly one other case to set the figure against.
+fn finds(check: &Check, spoken_of: &[&Case], cases: &[Case]) -> bool {
+    let mut meant = spoken_of.iter().filter(|case| case.answers_to(&check.case)).peekable();
+    let beside = |case: &&&Case| match &check.against {
+        Some(against) => references(case, &against.case, cases).len() == 1,
+        None => true,
+    };
+    meant.peek().is_some() && meant.all(|case| beside(&case))
+}
+
+fn of_published(mut published: Published, has: &dyn Fn(&str) -> bool) -> Published {
+    published
+        .figures
+        .retain(|figure| has(&figure.case) && figure.ratio_to.as_ref().is_none_or(|base| has(base)));
+    published
+}
+
+/// Effects of the axes that the matrix has now, where one of them still has two values.
+fn of_effects(effects: Effects, matrices: &[(String, Vec<Factor>)]) -> Option<Effects> {
+    let (_, axes) = matrices.iter().find(|(name, _)| *name == effects.case)?;
+    let varies = axes.iter().any(|axis| axis.levels.len() > 1);
+    varies.then(|| Effects { axes: axes.clone(), ..effects })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str, file: &str) -> Vec<(usize, usize)> {
+        let (root, _) = DeTable::parse_recoverable(text);
+        let all = settings_at(text, root.get_ref());
+        let of_file = all.iter().filter(|setting| setting.file == file);
+        of_file.map(|setting| (setting.line, setting.column)).collect()
+    }
+
+    #[test]
+    fn setting_is_found_by_its_file_and_not_by_its_name() {
+        let text = "title = '\"vm.swappiness\"'\n[defaults]\nsysctl = { \"vm.stat_interval\" = 1, \"vm.swappiness\" = 2 }\n\
+                    [[case]]\nsysctl = { 'vm.swappiness' = 3 }\n[case.write]\n'/sys/x' = '1'\n";
+        assert_eq!(at(text, "/proc/sys/vm/swappiness"), [(3, 37), (5, 13)]);
+        assert_eq!(at(text, "/sys/x"), [(7, 2)]);
+        assert_eq!(at(text, "/proc/sys/vm"), []);
+        assert_eq!(at("", "/sys/x"), []);
     }
 }

@@ -62,8 +62,7 @@ pub fn find_changed(name: &Path, size: Size, given: &Given) -> Result<(Study, us
 
 /// Returns true if this is the path of a study and not the name of one that comes with dyntick.
 pub fn is_path(name: &Path) -> bool {
-    let is_name = |text: &str| !text.contains('/') && !text.ends_with(".toml");
-    !name.to_str().is_some_and(is_name) || name.is_file()
+    !name.to_str().is_some_and(|text| !text.contains('/') && !text.ends_with(".toml")) || name.is_file()
 }
 
 fn hint(name: &str) -> String {

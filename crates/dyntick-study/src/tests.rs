@@ -3,9 +3,8 @@
 
 mod given;
 
-use super::Size;
 use super::keys::study::CASE;
-use super::{Case, parse};
+use super::{Case, Size, parse};
 use dyntick_guest::{Policy, Work};
 use dyntick_model::Clock;
 use proptest::prelude::*;
@@ -382,7 +381,6 @@ fn a_disk_is_of_a_size_and_of_the_wall_clock() {
         "[defaults]\nkernel = 'debian:6.12'\nclock = 'wall'\n[[case]]\nname = 'a'\ndisk = '256M'\n[[case]]\nname = 'b'",
     );
     assert_eq!(right.iter().map(|case| case.disk).collect::<Vec<_>>(), [Some(256 << 20), None]);
-    let answer = |keys: &str| problems(&format!("{head}[[case]]\nname = 'a'\n{keys}\n"));
     insta::assert_snapshot!(
         [
             "disk = '8M'",
@@ -393,7 +391,7 @@ fn a_disk_is_of_a_size_and_of_the_wall_clock() {
             "disk = '1G'\nclock = 'virtual'",
             "disk = '1G'\nappend = 'pci=off'",
         ]
-        .map(answer)
+        .map(|keys| problems(&format!("{head}[[case]]\nname = 'a'\n{keys}\n")))
         .join("\n")
     );
 }

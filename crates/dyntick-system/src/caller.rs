@@ -35,10 +35,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// theirs.
 pub(crate) fn give_to_caller(file: &File, path: &Path) -> Result<()> {
     let Some(caller) = caller() else { return Ok(()) };
-    match folder_of(path).metadata()?.uid() == caller.user {
-        true => give(file, &caller),
-        false => Ok(()),
-    }
+    if folder_of(path).metadata()?.uid() == caller.user { give(file, &caller) } else { Ok(()) }
 }
 
 fn give(file: &File, caller: &Caller) -> Result<()> {
@@ -69,10 +66,7 @@ pub fn make_folders(folder: &Path) -> Result<()> {
 /// Any of the file system.
 pub fn give_tree_to_caller(folder: &Path) -> Result<()> {
     let Some(caller) = caller() else { return Ok(()) };
-    match folder_of(folder).metadata()?.uid() == caller.user {
-        true => give_tree(folder, &caller),
-        false => Ok(()),
-    }
+    if folder_of(folder).metadata()?.uid() == caller.user { give_tree(folder, &caller) } else { Ok(()) }
 }
 
 /// The folder comes last: until then only root changes what is in it.

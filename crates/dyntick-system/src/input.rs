@@ -120,9 +120,10 @@ pub fn ensure_solid(file: &File, path: &Path) -> Result<(), InputError> {
     let io = |source| InputError::Io { path: path.to_owned(), source };
     let length = file.metadata().map_err(io)?.len();
     let wanted = length / SHARE;
-    match length <= SMALL || has_data(file, wanted).map_err(|error| io(error.into()))? {
-        true => Ok(()),
-        false => Err(InputError::Hole { path: path.to_owned() }),
+    if length <= SMALL || has_data(file, wanted).map_err(|error| io(error.into()))? {
+        Ok(())
+    } else {
+        Err(InputError::Hole { path: path.to_owned() })
     }
 }
 
@@ -202,9 +203,10 @@ fn read(file: impl Read, path: &Path, limit: u64) -> Result<Vec<u8>, InputError>
     file.take(limit.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|source| InputError::Io { path: path.to_owned(), source })?;
-    match bytes.len() as u64 > limit {
-        true => Err(InputError::TooLarge { path: path.to_owned(), limit }),
-        false => Ok(bytes),
+    if bytes.len() as u64 > limit {
+        Err(InputError::TooLarge { path: path.to_owned(), limit })
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -77,9 +77,10 @@ pub fn open_growing(path: &Path, keep: bool) -> Result<File> {
         }
     };
     if file.metadata()?.is_file() {
-        match keep {
-            true => rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? | OFlags::APPEND)?,
-            false => file.set_len(0)?,
+        if keep {
+            rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? | OFlags::APPEND)?
+        } else {
+            file.set_len(0)?
         }
     }
     Ok(file)
@@ -238,10 +239,7 @@ const STICKY: u32 = 0o1000;
 fn refuse_planted_link(path: &Path, link: &Metadata) -> Result<()> {
     let folder = folder_of(path).metadata()?;
     let is_own = link.uid() == rustix::process::geteuid().as_raw() || link.uid() == folder.uid();
-    match folder.mode() & STICKY != 0 && folder.mode() & 0o002 != 0 && !is_own {
-        true => Err(planted()),
-        false => Ok(()),
-    }
+    if folder.mode() & STICKY != 0 && folder.mode() & 0o002 != 0 && !is_own { Err(planted()) } else { Ok(()) }
 }
 
 fn planted() -> Error {
@@ -261,10 +259,7 @@ fn refuse_planted(file: &File, found: &Metadata) -> Result<()> {
     let real = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     let folder = real.parent().unwrap_or(Path::new("/")).metadata()?;
     let everybodys = folder.mode() & STICKY != 0 && folder.mode() & 0o022 != 0;
-    match everybodys && folder.uid() != found.uid() {
-        true => Err(planted()),
-        false => Ok(()),
-    }
+    if everybodys && folder.uid() != found.uid() { Err(planted()) } else { Ok(()) }
 }
 
 fn write_into(to: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {

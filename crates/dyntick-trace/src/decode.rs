@@ -60,10 +60,7 @@ impl Recording {
         let (mut events, mut count) = (Vec::new(), 0);
         let mut decoded = self.walk(&mut self.decoder()?, &mut |event| {
             count += 1;
-            match count > most {
-                true => events = Vec::new(),
-                false => events.push(event),
-            }
+            if count > most { events = Vec::new() } else { events.push(event) }
         })?;
         if count > most {
             return Err(DecodeError::TooMany { events: count, most });

@@ -46,8 +46,7 @@ pub fn merge(
     while let Some(Reverse((_, index))) = order.pop() {
         let cursor = &mut cursors[index];
         let limit = order.peek().map(|Reverse(other)| *other);
-        let is_first = |ts| limit.is_none_or(|other| (ts, index) < other);
-        while cursor.next_ns().is_some_and(is_first) {
+        while cursor.next_ns().is_some_and(|ts| limit.is_none_or(|other| (ts, index) < other)) {
             let Some(event) = cursor.events.pop_front() else { break };
             if each(event).is_break() {
                 return Ok(reader.finish(metadata, &cursors));

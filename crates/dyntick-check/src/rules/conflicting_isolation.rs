@@ -18,14 +18,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 
 fn conflict(machine: &Machine<'_>, parameter: &str) -> Finding {
     let is_one = machine.dialect.masks() == Masks::One;
-    let why = match is_one {
-        true if machine.asked.all().is_empty() => {
-            "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one is empty"
-        }
-        true => {
-            "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one names other CPUs"
-        }
-        false => "an earlier parameter names other CPUs",
+    let why = if is_one && machine.asked.all().is_empty() {
+        "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one is empty"
+    } else if is_one {
+        "before 5.18 all lists of nohz_full= and isolcpus= must be equal, and an earlier one names other CPUs"
+    } else {
+        "an earlier parameter names other CPUs"
     };
     let finding = RULE
         .error(format!("'{parameter}' is ignored completely: {why}"))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use crate::machine::Unbalanced;
 
 pub(super) static RULE: Rule = Rule {
     id: "cpuset-v1",
@@ -41,8 +40,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let missed = sets.unbalanced.iter().fold(CpuList::default(), |sum, set| sum.union(&set.cpus));
     let missed = missed.difference(&machine.isolated);
     let of = |cpus: &CpuList| {
-        let own = |set: &&Unbalanced| !set.cpus.intersection(cpus).is_empty();
-        sets.unbalanced.iter().filter(own).collect::<Vec<_>>()
+        sets.unbalanced.iter().filter(|set| !set.cpus.intersection(cpus).is_empty()).collect::<Vec<_>>()
     };
     let seen = |finding: Finding, cpus: &CpuList| {
         finding

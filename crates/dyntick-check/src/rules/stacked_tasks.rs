@@ -84,8 +84,7 @@ fn judge(machine: &Machine<'_>, group: &[&Task]) -> Finding {
 /// The CPUs on which runnable tasks of a group wait while another of their CPUs has at least two fewer.
 fn crowded(machine: &Machine<'_>, waiting: &[&Task], may: &CpuList) -> CpuList {
     let load = |cpu: u32| {
-        let here = |task: &&Task| !task.kernel && task.runnable && task.cpu == Some(cpu);
-        machine.tasks.iter().filter(here).count()
+        machine.tasks.iter().filter(|task| !task.kernel && task.runnable && task.cpu == Some(cpu)).count()
     };
     let least = may.iter().map(load).min().unwrap_or(0);
     let full = |cpu: &u32| waiting.iter().any(|task| task.cpu == Some(*cpu)) && load(*cpu) >= least + 2;

@@ -35,14 +35,16 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
              timers of idle housekeeping CPUs. Only nohz_full CPUs are excluded, while their tick is \
              stopped. nohz_full= has its price: each entry into the kernel and each wake-up takes some 300 to 600 \
              instructions more (6.12).");
-    vec![match machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&boot_cpu) {
-        true => finding
-            .advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9"),
-        false if severity == Severity::Note => finding.advice(format!(
+    vec![if machine.has("NO_HZ_FULL") == Some(false) || hit.is_subset(&boot_cpu) {
+        finding
+            .advice("run a kernel with CONFIG_NO_HZ_FULL=y and nohz_full=, 6.19 or newer, or one before 6.9")
+    } else if severity == Severity::Note {
+        finding.advice(format!(
             "leave it for work that sleeps between its periods: such a CPU is seldom the migrator, and nohz_full= makes \
              its wake-ups dearer. For work that stays in user mode: nohz_full={}",
             hit.difference(&boot_cpu)
-        )),
-        false => finding.composed(machine.composed(&tick(&hit))),
+        ))
+    } else {
+        finding.composed(machine.composed(&tick(&hit)))
     }]
 }

@@ -4,11 +4,9 @@
 use dyntick_explain::Summary;
 use dyntick_formats::Observation;
 use dyntick_guest::Outcome;
-use dyntick_lab::compare::Compared;
-use dyntick_lab::effects::Found;
-use dyntick_lab::judgement::Judgement;
+use dyntick_lab::idle::Limits;
+use dyntick_lab::judgement::{Compared, Found, Judgement};
 use dyntick_lab::lab::CaseResult;
-use dyntick_lab::limits::Limits;
 use dyntick_lab::plan::Plan;
 use dyntick_lab::store::Run;
 use dyntick_study::{Study, claims};

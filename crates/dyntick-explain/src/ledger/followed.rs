@@ -24,11 +24,11 @@ pub(super) enum State {
 }
 
 impl State {
-    /// The begin of the state, ns; `None` after the end.
+    /// The begin of the state, or of the part of it that is not accounted for yet, ns; `None` after the end.
     pub fn begin(&self) -> Option<u64> {
         match self {
             State::Running { since } | State::Unseen { since } => Some(*since),
-            State::Ready(ready) => Some(ready.begin),
+            State::Ready(ready) => Some(ready.since),
             State::Asleep(asleep) => Some(asleep.since),
             State::Ended => None,
         }

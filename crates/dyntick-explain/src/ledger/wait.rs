@@ -50,7 +50,7 @@ pub(super) struct Ready {
     /// The CPU that it wants.
     pub cpu: u32,
     /// The begin of the part that is not divided yet.
-    since: u64,
+    pub since: u64,
     /// The begin.
     pub begin: u64,
     /// True if it was woken; false if it was preempted.

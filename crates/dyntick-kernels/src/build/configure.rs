@@ -89,9 +89,10 @@ fn explain(different: &[(&str, &Wanted)], config: &KernelConfig, definitions: &[
             let conditions = definition.depends.iter().take(MOST_CONDITIONS);
             let conditions = conditions.map(|condition| kconfig::with_values(condition, config));
             let conditions = conditions.collect::<Vec<_>>().join(" && ");
-            told.push(match conditions.is_empty() {
-                true => format!("    {}: depends on nothing; a choice may exclude it", definition.place),
-                false => format!("    {}: depends on {conditions}", definition.place),
+            told.push(if conditions.is_empty() {
+                format!("    {}: depends on nothing; a choice may exclude it", definition.place)
+            } else {
+                format!("    {}: depends on {conditions}", definition.place)
             });
         }
         told.extend(selectors(option, wanted, config, definitions));

@@ -102,8 +102,7 @@ fn part(name: &str, shipped: &shipped::Parts, most: u64, left: &mut u64) -> Resu
             })?;
         *left = left.saturating_sub((bytes.len() as u64).max(LEAST));
         let text = String::from_utf8(bytes).map_err(|_| InputError::NotText { path: name.into() })?;
-        let io = |source| InputError::Io { path: name.into(), source };
-        let folder = Some(folder_of(&file).map_err(io)?);
+        let folder = Some(folder_of(&file).map_err(|source| InputError::Io { path: name.into(), source })?);
         return Ok(Part { name: name.to_owned(), file: name.to_owned(), text, folder });
     }
     match shipped.find(name) {

@@ -332,12 +332,12 @@ fn failures(said: &str) -> Vec<String> {
         let begins = line.strip_prefix("patching file ").or_else(|| line.strip_prefix("checking file "));
         file = begins.unwrap_or(file).trim_matches('\'');
         let Some(failure) = failure(line) else { continue };
-        match failures.len() < MOST {
-            true if failure.is_empty() => {
-                failures.push(format!("it changes a file that does not exist ({line})"))
-            }
-            true => failures.push(format!("{}: {failure}", shortened(file, LONGEST_NAME))),
-            false => more += 1,
+        if failures.len() >= MOST {
+            more += 1
+        } else if failure.is_empty() {
+            failures.push(format!("it changes a file that does not exist ({line})"))
+        } else {
+            failures.push(format!("{}: {failure}", shortened(file, LONGEST_NAME)))
         }
     }
     if more > 0 {

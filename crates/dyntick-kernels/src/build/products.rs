@@ -37,9 +37,10 @@ pub fn text(folder: &Path, inner: &str) -> Result<String, BuildError> {
     let mut bytes = Vec::new();
     let read = open(folder, inner)?.take(TEXT + 1).read_to_end(&mut bytes);
     read.map_err(|error| refused(inner, error))?;
-    match bytes.len() as u64 > TEXT {
-        true => Err(refused(inner, too_large(TEXT))),
-        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    if bytes.len() as u64 > TEXT {
+        Err(refused(inner, too_large(TEXT)))
+    } else {
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
@@ -83,18 +84,14 @@ pub fn copy_tree(folder: &Path, inner: &Path, to: &Path) -> Result<(), BuildErro
 /// The release that a build prints, which becomes the name of a folder.
 pub fn release(said: &[u8]) -> Result<String, BuildError> {
     let text = String::from_utf8_lossy(said).trim().to_owned();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._+~-".contains(c);
-    let fits =
-        text.starts_with(|c: char| c.is_ascii_digit()) && text.len() <= RELEASE && text.chars().all(plain);
-    match fits {
-        true => Ok(text),
-        false => {
-            let told = dyntick_model::text::clean_line(&text).chars().take(RELEASE).collect::<String>();
-            Err(refused(
-                Path::new("the release"),
-                format!("'{told}' is not a kernel release such as 6.12.1-x"),
-            ))
-        }
+    let fits = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.len() <= RELEASE
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._+~-".contains(c));
+    if fits {
+        Ok(text)
+    } else {
+        let told = dyntick_model::text::clean_line(&text).chars().take(RELEASE).collect::<String>();
+        Err(refused(Path::new("the release"), format!("'{told}' is not a kernel release such as 6.12.1-x")))
     }
 }
 

@@ -33,12 +33,12 @@ fn run_with(
     let failed = |message: String| BuildError::Failed { what: what.to_owned(), message };
     let output = output(command)
         .map_err(|error| failed(format!("{}: {error}", command.get_program().to_string_lossy())))?;
-    match output.status.success() {
-        true => Ok(output),
-        false if output.status.signal() == Some(libc::SIGALRM) => {
-            Err(failed("it exceeded its time limit".to_owned()))
-        }
-        false => Err(failed(message(&String::from_utf8_lossy(&output.stderr)))),
+    if output.status.success() {
+        Ok(output)
+    } else if output.status.signal() == Some(libc::SIGALRM) {
+        Err(failed("it exceeded its time limit".to_owned()))
+    } else {
+        Err(failed(message(&String::from_utf8_lossy(&output.stderr))))
     }
 }
 

@@ -183,9 +183,10 @@ impl Source {
                     tree::copy(tree, folder)?;
                 }
             }
-            match folder.join("Kconfig").is_file() && folder.join("Makefile").is_file() {
-                true => Ok(()),
-                false => Err(SourceError::NotAKernel(self.description()).into()),
+            if folder.join("Kconfig").is_file() && folder.join("Makefile").is_file() {
+                Ok(())
+            } else {
+                Err(SourceError::NotAKernel(self.description()).into())
             }
         })
     }

@@ -45,10 +45,10 @@ pub fn settled(named: &Path) -> Result<PathBuf, CacheError> {
 /// ld.so(8) takes QEMU's libraries in lists, which have no way to quote a separator: the text behind one would be a
 /// path from the current folder.
 fn fit_for_loader(root: &Path) -> Result<(), CacheError> {
-    let parts = |byte: &u8| b":;$ \t\n".contains(byte);
-    match root.as_os_str().as_bytes().iter().any(parts) {
-        true => Err(CacheError::Unlistable(root.to_owned())),
-        false => Ok(()),
+    if root.as_os_str().as_bytes().iter().any(|byte| b":;$ \t\n".contains(byte)) {
+        Err(CacheError::Unlistable(root.to_owned()))
+    } else {
+        Ok(())
     }
 }
 
@@ -70,12 +70,12 @@ fn shut(root: &Path) {
 /// Refuses the cache of another user, as of root, that this one may only read: what is made goes there, and each
 /// entry is locked while it is used.
 fn ensure_writable(root: &Path) -> Result<(), CacheError> {
-    let failed = |error| CacheError::from_io(root, error);
-    let owner = root.symlink_metadata().map_err(failed)?.uid();
+    let owner = root.symlink_metadata().map_err(|error| CacheError::from_io(root, error))?.uid();
     let may = rustix::fs::access(root, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_ok();
-    match may || owner == geteuid().as_raw() {
-        true => Ok(()),
-        false => Err(CacheError::ReadOnly { path: root.to_owned(), owner }),
+    if may || owner == geteuid().as_raw() {
+        Ok(())
+    } else {
+        Err(CacheError::ReadOnly { path: root.to_owned(), owner })
     }
 }
 

@@ -143,8 +143,8 @@ fn remove(entry: &Path) -> bool {
     if !entry.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return std::fs::remove_file(entry).is_ok();
     }
-    let is_free = |folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok();
-    opened(entry).is_ok_and(is_free) && remove_folder(entry).is_ok()
+    opened(entry).is_ok_and(|folder| flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok())
+        && remove_folder(entry).is_ok()
 }
 
 /// Opens the folder of an entry. A build may have closed its own, which then could not be removed.

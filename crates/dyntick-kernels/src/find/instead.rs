@@ -24,10 +24,7 @@ pub fn instead(spec: &str, error: &KernelError, cache: &Cache) -> Vec<String> {
         Ok(Spec::Path(path)) => images_beside(&path),
         _ => Vec::new(),
     };
-    let all = match beside.is_empty() {
-        true => there(spec, cache),
-        false => beside,
-    };
+    let all = if beside.is_empty() { there(spec, cache) } else { beside };
     likest_first(spec, all)
 }
 

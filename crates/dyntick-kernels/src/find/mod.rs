@@ -235,9 +235,10 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         Some(path) => Some(config_text(path)?),
         None => known.config,
     };
-    let (image, sha256, source) = match known.has_pvh_entry {
-        true => (folder.join(VMLINUX), known.sha256, with_nops(files.source, known.pauses)),
-        false => (folder.join(IMAGE), image_hash, files.source),
+    let (image, sha256, source) = if known.has_pvh_entry {
+        (folder.join(VMLINUX), known.sha256, with_nops(files.source, known.pauses))
+    } else {
+        (folder.join(IMAGE), image_hash, files.source)
     };
     Ok(Kernel {
         spec: spec.to_owned(),
@@ -302,9 +303,10 @@ fn config_text(path: &Path) -> Result<String, KernelError> {
         .take(LARGEST_CONFIG + 1)
         .read_to_string(&mut text)
         .map_err(|source| KernelError::Read { path: path.to_owned(), source })?;
-    match text.len() as u64 > LARGEST_CONFIG {
-        true => Err(InputError::TooLarge { path: path.to_owned(), limit: LARGEST_CONFIG }.into()),
-        false => Ok(text),
+    if text.len() as u64 > LARGEST_CONFIG {
+        Err(InputError::TooLarge { path: path.to_owned(), limit: LARGEST_CONFIG }.into())
+    } else {
+        Ok(text)
     }
 }
 

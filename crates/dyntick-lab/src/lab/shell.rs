@@ -4,7 +4,7 @@
 use super::Lab;
 use crate::error::LabError;
 use crate::image::Share;
-use crate::order;
+use crate::plan;
 use crate::qemu::Accelerator;
 use dyntick_guest::{Job, SHELL_STATUS, Shell};
 use dyntick_study::Case;
@@ -31,7 +31,7 @@ impl Lab<'_> {
         self.say(&format!("booting Linux {} {how} …", prepared.plan.release));
         let folder = self.scratch()?;
         let inputs = prepared.inputs(folder.path(), &|_| ());
-        let job = Job { shell: Some(shell), ..order::job(case, None)? };
+        let job = Job { shell: Some(shell), ..plan::job(case, None)? };
         let archive = self.executor.shell(&prepared.plan, &inputs, &job, interactive)?;
         let status = archive.as_ref().and_then(|archive| archive.get(SHELL_STATUS));
         Ok(status.and_then(|text| std::str::from_utf8(text).ok()?.parse().ok()))

@@ -181,9 +181,9 @@ pub fn installed() -> Option<Qemu> {
 /// The one of the cache that is preferred among those that start and are fit.
 fn cached(cache: &Cache) -> Option<Qemu> {
     let folders = std::fs::read_dir(cache.path(FOLDER)).ok()?.flatten().map(|entry| entry.path());
-    let whole =
-        |path: &PathBuf| path.is_dir() && !path.file_name().is_some_and(|n| n.as_bytes().starts_with(b"."));
-    let started = folders.filter(whole).filter_map(|folder| unpacked(&folder).ok());
+    let started = folders
+        .filter(|path| path.is_dir() && !path.file_name().is_some_and(|n| n.as_bytes().starts_with(b".")))
+        .filter_map(|folder| unpacked(&folder).ok());
     started.filter(|qemu| is_fit(&qemu.version)).min_by_key(|qemu| preference(&qemu.version))
 }
 

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The analysis of a run: from its files to its figures.
+//! The analysis of a run, from its files to its figures, and the file that it is stored in. That file is read only as
+//! this user's laboratory wrote it with this very program; without it the run is analysed again.
 
-use super::StoreError;
 use super::files::Files;
+use super::{Run, StoreError};
 use crate::figures;
 use crate::idle::RunIdle;
 use crate::latency::Latency;
-use crate::names::RAW;
+use crate::names::{ANALYSIS, RAW};
 use crate::observations::Observations;
 use crate::plan::Plan;
 use crate::printed::Printed;
 use crate::profiles::Spans;
+use crate::running::RunningFolder;
+use crate::seal::Sealer;
 use dyntick_explain::{CauseId, Context, Explanation, Known, Summary, explain};
 use dyntick_guest::{Outcome, pieces, received};
+use dyntick_kernels::cache::{CacheError, write_whole};
 use dyntick_model::{CpuList, Dialect, Isolation, Reader};
 use dyntick_observe::interrupts::Interrupts;
+use dyntick_system::read_beneath;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Everything that reports, claims and comparisons need of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,5 +125,90 @@ fn context(plan: &Plan, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Con
         timekeeper: None,
         comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),
         known: Known::default(),
+    }
+}
+
+/// A run with a larger analysis is analysed for each reader, bytes.
+const LARGEST: u64 = 256 << 20;
+
+/// The analysis with its size in bytes.
+pub(super) struct Sized {
+    pub(super) analysis: Analysis,
+    pub(super) bytes: u64,
+}
+
+/// The stored analysis of a run that this user sealed.
+pub(super) fn read_stored(place: &Path, sealer: &Sealer) -> Option<Sized> {
+    let file = read_beneath(place, Path::new(ANALYSIS), LARGEST).ok()?;
+    let newline = file.iter().position(|byte| *byte == b'\n')?;
+    let (seal, json) = (&file[..newline], &file[newline + 1..]);
+    if !sealer.holds_analysis(place, seal, json) {
+        return None;
+    }
+    let analysis = serde_json::from_slice(json).ok()?;
+    Some(Sized { analysis, bytes: json.len() as u64 })
+}
+
+/// The text of an analysis.
+pub(super) fn text_of(analysis: &Analysis) -> Vec<u8> {
+    serde_json::to_vec(analysis).expect("plain data")
+}
+
+/// Stores the text of an analysis in the folder of its run, which no other process reads yet.
+pub(super) fn write_analysis(place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
+    write_to(place, place, sealer, json).map(drop)
+}
+
+/// Replaces the analysis of a stored run. The new file is made beside the run's folder: in it the seal of the run would
+/// not hold meanwhile.
+pub(super) fn replace_analysis(place: &Path, sealer: &Sealer, json: &[u8]) -> Result<(), CacheError> {
+    let beside = RunningFolder::new(&place.join(".."))?;
+    if !write_to(beside.path(), place, sealer, json)? {
+        return Ok(());
+    }
+    let file = place.join(ANALYSIS);
+    std::fs::rename(beside.path().join(ANALYSIS), &file).map_err(|error| CacheError::from_io(&file, error))
+}
+
+/// Returns false if it is not stored: no reader would take it, or the program's own file cannot be read.
+fn write_to(folder: &Path, place: &Path, sealer: &Sealer, json: &[u8]) -> Result<bool, CacheError> {
+    let Some(seal) = sealer.seal_analysis(place, json) else { return Ok(false) };
+    let file = [seal.as_bytes(), b"\n", json].concat();
+    if file.len() as u64 > LARGEST {
+        return Ok(false);
+    }
+    write_whole(&folder.join(ANALYSIS), &file).map(|()| true)
+}
+
+/// The share of the machine's memory that the texts of all analyses may have. In memory they take a few times as much.
+const SHARE: u64 = 16;
+
+/// The memory that is left for further runs.
+#[derive(Debug)]
+pub struct Held {
+    left: u64,
+}
+
+impl Held {
+    /// No run yet, and the limit of this machine.
+    pub fn on_this_machine() -> Self {
+        Self::within(dyntick_system::memory() / SHARE)
+    }
+
+    /// A limit for analyses of this number of bytes.
+    pub(super) fn within(left: u64) -> Self {
+        Self { left }
+    }
+
+    /// Holds a run next to those before it.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] if no memory is left for it.
+    pub fn hold(&mut self, run: Run) -> Result<Run, StoreError> {
+        match self.left.checked_sub(run.bytes) {
+            Some(left) => self.left = left,
+            None => return Err(StoreError::Full { path: run.folder, bytes: run.bytes, left: self.left }),
+        }
+        Ok(run)
     }
 }

@@ -4,8 +4,7 @@
 use super::StoreError;
 use crate::emulator::records;
 use crate::figures::{self, FileCount};
-use crate::idle::{self, RunIdle};
-use crate::limits::Limits;
+use crate::idle::{self, Limits, RunIdle};
 use crate::names::{RAW, RUN, STOLEN, TIMING};
 use crate::plan::Plan;
 use crate::profiles::{self, RunProfile};
@@ -159,12 +158,11 @@ impl Files<'_> {
                     format!("the numbers in the files of case.read take more than {MOST_OF_NUMBERS} bytes");
                 return Err(self.damaged(RAW, why));
             }
-            let of_file = |(name, cpu, grown): (String, Option<u32>, i64)| FileCount {
+            counts.extend(grown.into_iter().map(|(name, cpu, grown)| FileCount {
                 key: figures::file_key(path, &name),
                 cpu,
                 grown,
-            };
-            counts.extend(grown.into_iter().map(of_file));
+            }));
         }
         Ok(counts)
     }

@@ -61,8 +61,8 @@ pub(super) fn chosen(runs: &Path, cases: &[Case]) -> Chosen {
     for (folder, plan) in plans(folders) {
         let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified());
         let (Ok(plan), Ok(time)) = (plan, modified(&folder.join(OBSERVATIONS))) else { continue };
-        let wanted = |case: &Case| plan.is_of(case) && plan.repetition < case.runs();
-        if let Some(number) = cases.iter().position(wanted) {
+        if let Some(number) = cases.iter().position(|case| plan.is_of(case) && plan.repetition < case.runs())
+        {
             found.entry((number, plan.repetition)).or_default().insert(time, folder);
         }
     }

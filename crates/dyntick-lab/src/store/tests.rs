@@ -5,7 +5,7 @@ use super::files::MOST_OF_NUMBERS;
 use super::newest::{chosen, read_chosen};
 use super::*;
 use crate::names::{ANALYSIS, RAW, RUN, TIMING};
-use crate::perturb;
+use crate::plan;
 use crate::qemu::{Accelerator, Host};
 use dyntick_guest::{Moment, piece_of_file};
 use dyntick_kernels::cache::Cache;
@@ -47,7 +47,7 @@ type Change = fn(&str) -> String;
 /// The change of a repetition in virtual time, as in `run.toml`.
 fn perturbed(repetition: u32) -> String {
     let table = |perturbation| format!("[perturbation]\n{}", toml::to_string(&perturbation).unwrap());
-    perturb::of(dyntick_model::Clock::Virtual, repetition).map(table).unwrap_or_default()
+    plan::perturbation_of(dyntick_model::Clock::Virtual, repetition).map(table).unwrap_or_default()
 }
 
 /// A run of the case in this folder.
@@ -230,7 +230,7 @@ impl Sealed {
     fn forge(&self, seal: impl Fn(&[u8]) -> String) {
         let mut analysis = self.load().analysis;
         analysis.timer_interrupts.clear();
-        let json = stored::text(&analysis);
+        let json = analysis::text_of(&analysis);
         std::fs::write(self.file(), [seal(&json).as_bytes(), b"\n", &json].concat()).unwrap();
     }
 
@@ -247,7 +247,9 @@ fn analysis_is_stored_and_read_again() {
     let read = run.load();
     assert!(made.made_here && read.made_here);
     // Steps of causes are read as their words.
-    assert!(read.bytes == made.bytes && stored::text(&read.analysis) == stored::text(&made.analysis));
+    assert!(
+        read.bytes == made.bytes && analysis::text_of(&read.analysis) == analysis::text_of(&made.analysis)
+    );
     assert_eq!(std::fs::read(run.file()).unwrap(), stored, "the same run has the same analysis");
     let beside = std::fs::read_dir(run.place.parent().unwrap()).unwrap().count();
     assert_eq!(beside, 2, "the run and the cache");

@@ -170,9 +170,10 @@ fn is_zone(id: &str) -> bool {
 impl Zone {
     /// Returns the energy since then, uJ, if the counter wrapped at most once.
     fn since(&self, then: &Zone) -> u64 {
-        match self.microjoules >= then.microjoules {
-            true => self.microjoules - then.microjoules,
-            false => self.range.saturating_sub(then.microjoules).saturating_add(self.microjoules),
+        if self.microjoules >= then.microjoules {
+            self.microjoules - then.microjoules
+        } else {
+            self.range.saturating_sub(then.microjoules).saturating_add(self.microjoules)
         }
     }
 }

@@ -357,9 +357,9 @@ fn is_ours(name: &str) -> bool {
 /// The instances of a process, of whichever namespace.
 fn of_owner(pid: u32) -> Vec<PathBuf> {
     let own = format!("{PREFIX}{pid}-");
-    let named =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own));
-    instances_in(&Path::new(TRACEFS).join("instances")).filter(named).collect()
+    instances_in(&Path::new(TRACEFS).join("instances"))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own)))
+        .collect()
 }
 
 #[cfg(test)]

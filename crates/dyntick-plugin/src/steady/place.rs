@@ -36,8 +36,7 @@ static PLACE: Mutex<Option<Place>> = Mutex::new(None);
 
 /// Called before the CPUs' thread waits. Whether [`gather`] is to be called after that.
 pub fn is_to_gather() -> bool {
-    let stay = |place: &Place| place.since.elapsed() < STAY;
-    if PLACE.lock().is_ok_and(|place| place.as_ref().is_some_and(stay)) {
+    if PLACE.lock().is_ok_and(|place| place.as_ref().is_some_and(|place| place.since.elapsed() < STAY)) {
         return false;
     }
     scatter();

@@ -71,9 +71,9 @@ fn slug(text: &str) -> String {
 }
 
 fn unused(taken: &mut BTreeSet<String>, wanted: &str) -> String {
-    let free = |id: &String| !taken.contains(id);
     let numbered = (2..).map(|number| format!("{wanted}-{number}"));
-    let id = std::iter::once(wanted.to_owned()).chain(numbered).find(free).unwrap_or_default();
+    let id =
+        std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default();
     taken.insert(id.clone());
     id
 }

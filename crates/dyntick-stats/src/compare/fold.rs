@@ -28,8 +28,7 @@ pub struct Member {
 impl Fold {
     /// The smallest and the largest figure of a side's members.
     pub(super) fn range(&self, side: usize, point: Option<Point>) -> Option<[f64; 2]> {
-        let of_point = |member: &Member| member.at(point).map(|figures| figures[side]);
-        let values = self.members.iter().filter_map(of_point);
+        let values = self.members.iter().filter_map(|member| member.at(point).map(|figures| figures[side]));
         values.fold(None, |range: Option<[f64; 2]>, value| {
             Some(range.map_or([value; 2], |[low, high]| [low.min(value), high.max(value)]))
         })

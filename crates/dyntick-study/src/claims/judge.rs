@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The judge: from figures to verdicts.
 
-use super::number;
 use super::perturbed::Perturbed;
 use super::read::references;
-use super::{Against, Agreement, Check, Claim, Condition, Figures, How, Ruling, Verdict};
+use super::{Against, Agreement, Check, Claim, Condition, Figures, How, Ruling, Verdict, number};
 use crate::machine::exits;
 use crate::{Case, Study};
 use dyntick_stats::Summary;

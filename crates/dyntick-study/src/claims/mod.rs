@@ -7,8 +7,7 @@ mod perturbed;
 mod read;
 
 pub use condition::{Condition, ConditionError, Relation};
-pub use judge::judge;
-pub use judge::known;
+pub use judge::{judge, known};
 pub use read::references;
 pub(super) use read::{case_reference, figure_reference, read, refuse_figure};
 

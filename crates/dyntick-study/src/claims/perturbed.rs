@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The answer to a check in the perturbed runs of its case, next to that of the case's own run.
 
-use super::number;
 use super::read::references;
-use super::{Agreement, Check, Condition, Figures};
+use super::{Agreement, Check, Condition, Figures, number};
 use crate::{Case, Study};
 use dyntick_stats::Summary;
 use std::collections::BTreeSet;

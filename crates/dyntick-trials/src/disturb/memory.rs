@@ -159,8 +159,9 @@ fn writeback(stage: &Stage) -> Result<()> {
 /// The first RAM disk; a guest has no udev, but its kernel makes the file.
 fn ram_disk() -> Result<&'static str> {
     let disk = "/dev/ram0";
-    match std::path::Path::new(disk).exists() {
-        true => Ok(disk),
-        false => anyhow::bail!("there is no {disk}: load the module brd"),
+    if std::path::Path::new(disk).exists() {
+        Ok(disk)
+    } else {
+        anyhow::bail!("there is no {disk}: load the module brd")
     }
 }

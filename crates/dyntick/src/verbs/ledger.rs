@@ -34,11 +34,12 @@ pub fn subject<'a>(ledger: Option<&'a Ledger>, command: &'a [String]) -> Option<
 
 /// The table, and the parts that have an explanation; `who` names the threads. In short those that have a fix.
 pub fn blocks(ledger: &Ledger, who: &str, look: &Look) -> Vec<Block> {
-    let worth = |part: &&Part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE);
-    let parts = ledger.parts.iter().filter(worth);
-    let findings: Vec<Finding> = match look.full {
-        true => parts.filter(|part| has_words(part)).map(finding).collect(),
-        false => parts.filter(|part| is_helped(part)).take(EXPLAINED).map(in_short).collect(),
+    let parts =
+        ledger.parts.iter().filter(|part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE));
+    let findings: Vec<Finding> = if look.full {
+        parts.filter(|part| has_words(part)).map(finding).collect()
+    } else {
+        parts.filter(|part| is_helped(part)).take(EXPLAINED).map(in_short).collect()
     };
     let mut blocks = vec![Block::Table(table(ledger, who, look))];
     blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, look.full))));

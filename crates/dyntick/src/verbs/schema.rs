@@ -51,10 +51,9 @@ fn schema(name: &str) -> Result<&'static str> {
 
 fn list() -> Document {
     let row = |format: &Format| row![format.name, format.version.to_string(), format.verb];
-    let file = |(name, what): &(&str, &str)| row![*name, "", *what];
     let table = Table {
         columns: vec![Column::text("format"), Column::figure("version", ""), Column::text("of")],
-        rows: ALL.iter().map(row).chain(FILES.iter().map(file)).collect(),
+        rows: ALL.iter().map(row).chain(FILES.iter().map(|(name, what)| row![*name, "", *what])).collect(),
         ..Table::default()
     };
     Document {

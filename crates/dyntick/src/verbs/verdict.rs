@@ -91,10 +91,9 @@ fn worth(change: &Change) -> Block {
 /// The reason for which no change is shown; `None` if nothing was lost at all.
 fn nothing(verdict: &Verdict) -> Option<String> {
     let bar = verdict.bar;
-    let is_above = |loss: &Loss| bar.is_exceeded_by(loss);
     if verdict.losses.is_empty() {
         None
-    } else if !verdict.losses.iter().any(is_above) {
+    } else if !verdict.losses.iter().any(|loss| bar.is_exceeded_by(loss)) {
         Some(format!(
             "Nothing here is worth a change: no cause has {} % of the time, and no piece takes {}.",
             bar.share * 100.0,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick check` on real kernels: it finds what is wrong, and its own commands fix it.
 
-use crate::harness::{dyntick, text};
+use crate::harness::{dyntick, in_guest, text};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 /// The output of `dyntick check` for a bundle or folder.
 fn check(from: &Path, arguments: &[&str]) -> Output {
@@ -29,16 +29,11 @@ fn what_lockdown_refuses_to_root_is_no_missing_right() {
     let script =
         "mount -t securityfs none /sys/kernel/security && echo integrity > /sys/kernel/security/lockdown
         dyntick check --fail-on never";
-    let output = dyntick()
-        .args(["lab", "shell", "--virtual", "--append", "nohz_full=1", "--", "sh", "-c", script])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let told = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "fair_server/cpu*/runtime (the kernel refuses it even to root: lockdown=integrity;";
-    assert!(told.contains(expected) && !told.contains("needs root"), "{told}{}", text(&output.stderr));
     // Also the guest's way out needs a right that such a kernel no longer gives.
-    assert!(output.status.success(), "{told}{}", text(&output.stderr));
+    let console = in_guest(&["--append", "nohz_full=1"], &["sh", "-c", script]);
+    let told = console.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "fair_server/cpu*/runtime (the kernel refuses it even to root: lockdown=integrity;";
+    assert!(told.contains(expected) && !told.contains("needs root"), "{told}");
     assert!(!told.contains("Restarting system"), "{told}");
 }
 
@@ -54,14 +49,7 @@ fn what_is_wrong_is_found_and_its_commands_fix_it() {
          for part in before after; do echo @$part; cat /$part; done
          echo @bundle; base64 /bundle; echo @"
     );
-    let output = dyntick()
-        .args(["lab", "shell", "--virtual", "--cpus", "4", "--append", BAD_LINE, "--"])
-        .args(["busybox", "sh", "-c", &script])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let console = text(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{console}{}", text(&output.stderr));
+    let console = in_guest(&["--cpus", "4", "--append", BAD_LINE], &["busybox", "sh", "-c", &script]);
     let part = |name: &str| {
         let begin = console.split_once(&format!("@{name}\n")).unwrap_or_else(|| panic!("{console}")).1;
         begin.split_once("\n@").unwrap().0.to_owned()

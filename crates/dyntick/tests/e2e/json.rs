@@ -2,10 +2,10 @@
 //! The documents of `--json` have the names, versions and keys that the book gives them, and match their schemas.
 //! Verbs that need a guest or root are validated by the tests that run them.
 
-use crate::harness::{self, binary, schema::assert_valid};
+use crate::harness::{self, binary, in_guest, schema::assert_valid};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const PAGE: &str = include_str!("../../../../docs/src/json.md");
 
@@ -148,9 +148,7 @@ const IN_A_GUEST: &str = "
 
 #[test]
 fn what_root_sees_in_a_guest_is_as_its_schema_says() {
-    let words = ["lab", "shell", "--virtual", "--cpus", "2", "--", "busybox", "sh", "-c", IN_A_GUEST];
-    let output = dyntick(&words).stdin(Stdio::null()).output().unwrap();
-    let console = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    let console = in_guest(&["--cpus", "2"], &["busybox", "sh", "-c", IN_A_GUEST]);
     let raw = |name: &str| {
         let begin = console.split_once(&format!("@{name}\n")).unwrap_or_else(|| panic!("{console}")).1;
         begin.split_once("\n@").unwrap().0

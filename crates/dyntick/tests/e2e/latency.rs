@@ -2,7 +2,7 @@
 //! `dyntick latency` beside the real cyclictest on this machine: what both print has the same shape.
 
 use crate::harness::hog::hog;
-use crate::harness::{self, schema, text};
+use crate::harness::{self, in_guest, schema, text, tools};
 use dyntick_formats::cyclictest;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -213,14 +213,9 @@ fn in_a_guest_it_repeats_and_measures_what_cyclictest_does() {
         chrt -f 99 taskset -c 1 busybox sh -c \"i=0; while :; do i=\\$((i+1)); [ \\$((i % 2000)) = 0 ] && busybox usleep 7300; done\" &
         busybox sleep 0.3
         dyntick latency -q -a 1 -p 95 -l 30 --why 100 --why-max 1";
-    let guest = || {
-        let mut words = vec!["lab", "shell", "--virtual", "--append", "isolcpus=domain,1"];
-        words.extend(["--tool", "cyclictest", "--tool", "chrt", "--tool", "taskset"]);
-        words.extend(["--", "busybox", "sh", "-c", SCRIPT]);
-        let output = command(&words).output().unwrap();
-        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-        text(&output.stdout)
-    };
+    let options =
+        [&["--append", "isolcpus=domain,1"][..], &tools(&["cyclictest", "chrt", "taskset"])].concat();
+    let guest = || in_guest(&options, &["busybox", "sh", "-c", SCRIPT]);
     let printed = guest();
     assert_eq!(printed, guest(), "every byte");
     let averages: Vec<i64> = printed

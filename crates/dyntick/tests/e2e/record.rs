@@ -3,8 +3,9 @@
 //! `DYNTICK` names the binary under test.
 
 use crate::harness::dyntick;
+use crate::harness::kills::{Random, files_in, instances_of, kill};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 fn record(file: &Path, more: &[&str]) -> Command {
@@ -31,33 +32,6 @@ fn explain(file: &Path) -> Output {
     dyntick().args(["explain", "--json"]).arg(file).output().unwrap()
 }
 
-fn files_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-}
-
-/// The trace instances of a process.
-fn instances_of(pid: u32) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    let own = format!("dyntick-{pid}-");
-    let named =
-        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&own));
-    entries.map(|entry| entry.path()).filter(named).collect()
-}
-
-fn kill(child: &Child, signal: i32) {
-    // SAFETY: a system call, with a process that was not waited for.
-    unsafe { libc::kill(child.id() as i32, signal) };
-}
-
-/// A generator of numbers that look random and are the same for a seed (Marsaglia's xorshift64).
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
 /// SIGTERM ends a recording and keeps it, if it had begun; SIGKILL leaves no file, and the next dyntick removes the
 /// trace instance.
 #[test]
@@ -66,13 +40,13 @@ fn kills_leave_nothing_but_complete_records() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (mut state, mut killed, mut kept) = (42, Vec::new(), 0);
+    let (mut random, mut killed, mut kept) = (Random(42), Vec::new(), 0);
     let kills = if crate::harness::is_full() { 100 } else { 30 };
     for number in 0..kills {
         let file = folder.path().join(format!("{number}.dt"));
         let mut command = record(&file, &[]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(random(&mut state) % 400));
+        std::thread::sleep(Duration::from_millis(random.below(400)));
         kill(&child, if number % 2 == 0 { libc::SIGKILL } else { libc::SIGTERM });
         child.wait().unwrap();
         killed.push(child.id());
@@ -86,8 +60,7 @@ fn kills_leave_nothing_but_complete_records() {
     }
     assert!((1..kills).contains(&kept), "{kept} of {kills} were recorded before they were killed");
     assert!(explain(Path::new("/dev/null")).status.code() == Some(2));
-    let left: Vec<PathBuf> = killed.into_iter().flat_map(instances_of).collect();
-    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(instances_of(&killed), [""; 0].map(PathBuf::from));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //! nothing. `DYNTICK` names the binary under test.
 
 use crate::harness::dyntick;
+use crate::harness::kills::{files_in, instances_of, kill};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -44,14 +45,6 @@ fn explained(file: &Path) -> Value {
     let output = dyntick().args(["explain", "--json"]).arg(file).output().unwrap();
     assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn files_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap().flatten();
-    let mut files: Vec<String> =
-        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    files.sort();
-    files
 }
 
 /// Waits for these files, at most a minute, sleeping often.
@@ -128,11 +121,6 @@ fn snapshots_need_a_file_and_a_ring() {
     assert!(refused(&["--last", "0s", "--"]).contains("e.g. 30s"));
 }
 
-fn kill(child: &Child, signal: i32) {
-    // SAFETY: a system call, with a process that was not waited for.
-    unsafe { libc::kill(child.id() as i32, signal) };
-}
-
 #[test]
 fn kills_leave_nothing_but_complete_records() {
     let Some(folder) = folder() else { return };
@@ -151,12 +139,7 @@ fn kills_leave_nothing_but_complete_records() {
             std::fs::remove_file(file).unwrap();
             kept += 1;
         }
-        let own = format!("dyntick-{}-", child.id());
-        let instances = std::fs::read_dir("/sys/kernel/tracing/instances").unwrap().flatten();
-        let left: Vec<PathBuf> = instances
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&own))
-            .map(|entry| entry.path())
-            .collect();
+        let left = instances_of(&[child.id()]);
         // The next dyntick removes what a killed one has left.
         assert!(number % 2 == 0 || left.is_empty(), "{left:?}");
     }

@@ -3,7 +3,7 @@
 //!
 //! In guests this test program runs itself. `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::{dyntick, trials_program};
+use crate::harness::{dyntick, in_guest, tools, trials_program};
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Count, Key, Kind, Snapshot, Source, Traced, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -207,23 +207,11 @@ fn same_in_a_guest(kernel: &str) {
     let own = std::env::current_exe().unwrap();
     let own = own.to_str().unwrap();
     let script = format!("DYNTICK=dyntick {own} --ignored --exact sources::in_a_guest --nocapture");
-    let output = dyntick()
-        .args(["lab", "shell", "--virtual", "--memory", "2G", "--cpus", "3", "--kernel", kernel])
-        .args([
-            "--append",
-            "isolcpus=domain,2 nohz_full=2",
-            "--module",
-            "brd",
-            "--tool",
-            own,
-            "--tool",
-            &trials_program(),
-        ])
-        .args(["--", "sh", "-c", &script])
-        .output()
-        .unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{printed}\n{}", String::from_utf8_lossy(&output.stderr));
+    let machine = ["--memory", "2G", "--cpus", "3", "--kernel", kernel, "--module", "brd"];
+    let line = ["--append", "isolcpus=domain,2 nohz_full=2"];
+    let trials = trials_program();
+    let options = [&machine[..], &line, &tools(&[own, &trials])].concat();
+    let printed = in_guest(&options, &["sh", "-c", &script]);
     println!("{printed}");
     let families = [
         "vector",

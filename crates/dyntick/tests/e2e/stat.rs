@@ -4,7 +4,7 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::{binary, dyntick, is_full, text};
+use crate::harness::{self, binary, dyntick, in_guest, is_full, text};
 use dyntick_contract::stat::{Cpu, Group, Long, Printed, PrintedRow};
 use dyntick_observe::live::{Lost, Missing};
 use serde_json::Value;
@@ -211,14 +211,8 @@ fn tells_what_it_can(source: &str, needs: &str) {
 
 /// A guest in virtual time, where each run is like the other, and what it printed.
 fn guest(kernel: &str, append: &str, tools: &[&str], script: &str) -> String {
-    let mut command = dyntick();
-    command.args(["lab", "shell", "--virtual", "--memory", "1G", "--kernel", kernel, "--append", append]);
-    for tool in tools {
-        command.args(["--tool", tool]);
-    }
-    let output = run(command.args(["--", "sh", "-c", script]));
-    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout).replace('\r', "")
+    let options = ["--memory", "1G", "--kernel", kernel, "--append", append];
+    in_guest(&[&options[..], &harness::tools(tools)].concat(), &["sh", "-c", script])
 }
 
 /// On a busy isolated CPU the counts are those of `/proc/interrupts`, which stat reads just before its begin

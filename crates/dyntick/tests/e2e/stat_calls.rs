@@ -3,7 +3,7 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::{dyntick, text};
+use crate::harness::{dyntick, in_guest, text};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -34,12 +34,8 @@ fn wrong_names_and_too_many_are_refused() {
 
 /// The output of a guest in virtual time, in which CPU 1 is isolated.
 fn guest(kernel: &str, script: &str) -> String {
-    let mut command = dyntick();
-    command.args(["lab", "shell", "--virtual", "--memory", "1G", "--kernel", kernel]);
-    command.args(["--append", "isolcpus=domain,1 nohz_full=1", "--tool", "tr", "--tool", "sleep"]);
-    let output = run(command.args(["--", "sh", "-c", script]));
-    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
-    text(&output.stdout).replace('\r', "")
+    let line = ["--append", "isolcpus=domain,1 nohz_full=1", "--tool", "tr", "--tool", "sleep"];
+    in_guest(&[&["--memory", "1G", "--kernel", kernel][..], &line].concat(), &["sh", "-c", script])
 }
 
 const SCRIPT: &str = r#"

@@ -3,7 +3,7 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::dyntick;
+use crate::harness::{dyntick, in_guest, tools};
 use serde_json::Value;
 
 /// Most machines that run this test are virtual, and have none.
@@ -38,12 +38,8 @@ dyntick stat --power -C 1 -e none --json -o /tmp/o sh -c "$work" && tr -d '\n' <
 dyntick stat --power -C 1 -e none -x ';' sh -c "echo 2500000 > /sys/class/powercap/intel-rapl:0/energy_uj" 2>&1
 dyntick stat --power -C 1 -e none sh -c "echo 4000000 > /sys/class/powercap/intel-rapl:0/energy_uj" 2>&1
 "#;
-    let mut command = dyntick();
-    command.args(["lab", "shell", "--virtual", "--memory", "1G"]);
-    ["tr", "mount", "sleep", "mkdir", "grep"].iter().for_each(|tool| _ = command.args(["--tool", tool]));
-    let output = command.args(["--", "sh", "-c", SCRIPT]).output().unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{printed}\n{}", String::from_utf8_lossy(&output.stderr));
+    let tools = tools(&["tr", "mount", "sleep", "mkdir", "grep"]);
+    let printed = in_guest(&[&["--memory", "1G"][..], &tools].concat(), &["sh", "-c", SCRIPT]);
     let mut lines = printed.lines();
     assert_eq!(lines.next(), Some("1"), "without counters it says what it needs: {printed}");
     let json: Value = serde_json::from_str(lines.next().unwrap()).unwrap_or_else(|_| panic!("{printed}"));

@@ -30,10 +30,7 @@ pub fn look(root: &Path) -> Result<Tree, BuildError> {
         }
     }
     refuse_home(root)?;
-    let mut files = match root.join(".git").exists() {
-        true => tracked(root)?,
-        false => sources(root)?,
-    };
+    let mut files = if root.join(".git").exists() { tracked(root)? } else { sources(root)? };
     keep_sources(root, &mut files)?;
     files.sort();
     let size = |file: &PathBuf| {

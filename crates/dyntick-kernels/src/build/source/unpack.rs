@@ -19,13 +19,14 @@ pub fn file(path: &Path, folder: &Path) -> std::result::Result<(), SourceError> 
 /// Unpacks a file as [`file`] does, and refuses it where it is not what it was when its hash was taken: it
 /// would be kept under a hash that is not its own.
 pub fn file_of_hash(path: &Path, sha256: &str, folder: &Path) -> std::result::Result<(), SourceError> {
-    let read = |source| SourceError::Read { path: path.to_owned(), source };
     let mut hashed = Hashed { file: open_regular(path)?, hash: Sha256::new() };
     decompressed(&mut hashed, path, folder)?;
-    std::io::copy(&mut hashed, &mut std::io::sink()).map_err(read)?;
-    match hex::encode(hashed.hash.finalize()) == sha256 {
-        true => Ok(()),
-        false => Err(SourceError::Swapped(path.to_owned())),
+    std::io::copy(&mut hashed, &mut std::io::sink())
+        .map_err(|source| SourceError::Read { path: path.to_owned(), source })?;
+    if hex::encode(hashed.hash.finalize()) == sha256 {
+        Ok(())
+    } else {
+        Err(SourceError::Swapped(path.to_owned()))
     }
 }
 
@@ -232,13 +233,15 @@ fn without_outermost(path: &Path) -> Result<Option<PathBuf>> {
     }
     let plain = path.components().filter(|part| *part != Component::CurDir);
     let inner: PathBuf = plain.skip(1).collect();
-    match inner.as_os_str().is_empty() {
-        true => Ok(None),
-        false if is_inner(&inner) && !path.is_absolute() => Ok(Some(inner)),
-        false => Err(refused(format!(
+    if inner.as_os_str().is_empty() {
+        Ok(None)
+    } else if is_inner(&inner) && !path.is_absolute() {
+        Ok(Some(inner))
+    } else {
+        Err(refused(format!(
             "'{}' leads out of the folder",
             dyntick_model::text::clean_line(&path.to_string_lossy())
-        ))),
+        )))
     }
 }
 

@@ -135,13 +135,11 @@ impl CallCount {
         for (now, then) in octaves.iter_mut().zip(earlier.octaves) {
             *now = now.saturating_sub(then);
         }
-        let shorter = |ns: &u64| earlier.shortest_ns.is_none_or(|then| *ns < then);
-        let longer = |ns: &u64| earlier.longest_ns.is_none_or(|then| *ns > then);
         CallCount {
             octaves,
             ns: self.ns.saturating_sub(earlier.ns),
-            shortest_ns: self.shortest_ns.filter(shorter),
-            longest_ns: self.longest_ns.filter(longer),
+            shortest_ns: self.shortest_ns.filter(|ns| earlier.shortest_ns.is_none_or(|then| *ns < then)),
+            longest_ns: self.longest_ns.filter(|ns| earlier.longest_ns.is_none_or(|then| *ns > then)),
             began: self.began.saturating_sub(earlier.began),
             no_room: self.no_room.saturating_sub(earlier.no_room),
             unpaired: self.unpaired.saturating_sub(earlier.unpaired),

@@ -50,8 +50,5 @@ pub enum CallsError {
 }
 
 fn like(near: &[String]) -> String {
-    match near.is_empty() {
-        true => String::new(),
-        false => format!("; similar names: {}", near.join(", ")),
-    }
+    if near.is_empty() { String::new() } else { format!("; similar names: {}", near.join(", ")) }
 }

@@ -49,9 +49,10 @@ impl FromStr for Function {
             Some((other, _)) => return Err(format!("unknown prefix '{other}:'; use fentry: or kprobe:")),
         };
         let of_names = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$');
-        match !name.is_empty() && name.len() < LONGEST_NAME && name.bytes().all(of_names) {
-            true => Ok(Self { name: name.to_owned(), pair }),
-            false => Err("not a kernel function name as in /proc/kallsyms, such as hrtimer_interrupt".into()),
+        if !name.is_empty() && name.len() < LONGEST_NAME && name.bytes().all(of_names) {
+            Ok(Self { name: name.to_owned(), pair })
+        } else {
+            Err("not a kernel function name as in /proc/kallsyms, such as hrtimer_interrupt".into())
         }
     }
 }

@@ -39,10 +39,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         (cache, checks)
     };
     let can_run = checks.iter().all(|check| check.state != State::Missing);
-    match arguments.fetch {
-        true if can_run && !arguments.no_boot => checks.push(kvm(cache)),
-        true => {}
-        false => checks.push(kvm_known(&cache)),
+    if arguments.fetch && can_run && !arguments.no_boot {
+        checks.push(kvm(cache))
+    } else if arguments.fetch {
+    } else {
+        checks.push(kvm_known(&cache))
     }
     if arguments.json {
         output::json(&Doctor { checks: &checks })?;

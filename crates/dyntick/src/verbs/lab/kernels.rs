@@ -100,8 +100,7 @@ fn row_of(entry: &Entry, second: String) -> Vec<Cell> {
 fn by_shortest_name<'e>(entries: &[&'e Entry]) -> Vec<&'e Entry> {
     let mut shortest: Vec<&Entry> = Vec::new();
     for entry in entries {
-        let is_same = |other: &&mut &Entry| other.release == entry.release && other.state == entry.state;
-        match shortest.iter_mut().find(is_same) {
+        match shortest.iter_mut().find(|other| other.release == entry.release && other.state == entry.state) {
             Some(other) if entry.spec.len() < other.spec.len() => *other = entry,
             Some(_) => {}
             None => shortest.push(entry),

@@ -2,37 +2,21 @@
 //! The report of a study: the result first, then the figures that it rests on, then the method.
 
 mod answer;
-mod beside;
-mod brief;
-mod calls;
-mod choices;
 mod claims;
-mod compare;
-mod disks;
 mod effects;
-mod figures;
 mod idle;
-mod idling;
-mod kernels;
 mod latency;
-mod material;
 mod measures;
 mod method;
-mod missing;
 mod overview;
-mod qperf;
-mod repeat;
-mod settings;
 mod setups;
 mod sides;
 mod titles;
-mod variants;
-mod when;
 mod why;
 
-pub use brief::Page;
+pub use answer::Page;
 pub use claims::Ran;
-pub use repeat::command;
+pub use method::command;
 
 use crate::few::few;
 use dyntick_explain::Summary;
@@ -41,7 +25,7 @@ use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::{CaseResult, LabError};
 use dyntick_lab::store::Run;
 use dyntick_report::{Block, Document, Failure, Verdict};
-use material::Material;
+use measures::Material;
 use titles::{Titled, Titles};
 
 /// A window shorter than this is not what its study is about, but its script is, ns.
@@ -86,7 +70,7 @@ pub fn documents(judgement: &Judgement<'_>, page: &Page<'_>) -> (Document, Docum
     let (picture, timeline) = pictures(&runs, &windows);
     blocks.extend(picture);
     blocks.extend(not_run(&not_run_cases));
-    blocks.extend(variants::blocks(study, &titles, results));
+    blocks.extend(sides::side_by_side(study, &titles, results));
     blocks.extend(figures(judgement, &runs, &windows));
     blocks.extend(timeline);
     if !windows.is_empty() {
@@ -120,9 +104,9 @@ pub fn documents(judgement: &Judgement<'_>, page: &Page<'_>) -> (Document, Docum
         question: study.question.clone(),
         lead: lead(&material),
         blocks,
-        origin: Some(repeat::origin()),
+        origin: Some(method::origin()),
     };
-    let brief = brief::document(&document, &material, page);
+    let brief = answer::document(&document, &material, page);
     (document, brief)
 }
 
@@ -141,7 +125,7 @@ fn lead(material: &Material<'_>) -> Vec<String> {
 /// The picture for the first screen, and the blocks of a timeline that has its place further down.
 fn pictures(runs: &[Titled<'_>], windows: &[Titled<'_>]) -> (Option<Block>, Vec<Block>) {
     let latencies = latency::picture(runs).map(Block::Plot);
-    let timeline = (!windows.is_empty()).then(|| Block::Timeline(when::timeline(windows)));
+    let timeline = (!windows.is_empty()).then(|| Block::Timeline(overview::timeline(windows)));
     if latencies.is_none() && windows.len() <= MOST_LANES {
         (timeline, Vec::new())
     } else {
@@ -163,10 +147,10 @@ fn figures(judgement: &Judgement<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>
     let beside: Vec<Block> = published
         .flat_map(|published| {
             let heading = Block::Heading("Published figures".into());
-            [heading, Block::Table(beside::table(published, study, runs))]
+            [heading, Block::Table(claims::published_table(published, study, runs))]
         })
         .collect();
-    let mut latencies = qperf::blocks(runs);
+    let mut latencies = latency::qperf_blocks(runs);
     latencies.extend(latency::blocks(runs));
     let mut blocks = if latencies.is_empty() {
         [overview, beside].concat()
@@ -174,9 +158,9 @@ fn figures(judgement: &Judgement<'_>, runs: &[Titled<'_>], windows: &[Titled<'_>
         [beside, latencies, overview].concat()
     };
     blocks.extend(effects::blocks(&judgement.effects));
-    blocks.extend(calls::blocks(runs));
+    blocks.extend(why::calls_blocks(runs));
     blocks.extend(idle::blocks(runs));
-    blocks.extend(compare::blocks(&judgement.comparisons));
+    blocks.extend(effects::comparisons(&judgement.comparisons));
     blocks
 }
 

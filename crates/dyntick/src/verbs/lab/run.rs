@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Args;
 use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::Place;
-use dyntick_lab::study;
+use dyntick_lab::study::Accepted;
 use dyntick_model::text::clean_line;
 use dyntick_study::Study;
 use dyntick_system::signals;
@@ -59,7 +59,8 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     say_what_is_kept(out.runs())?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
-    let judgement = study::run(&study, &arguments.study, &out, arguments.jobs.into(), own_binary()?, &watch)?;
+    let accepted = Accepted::of(&study, &arguments.study, &out, &watch)?;
+    let judgement = accepted.open(own_binary()?)?.run(arguments.jobs.into())?;
     // The reasons were printed as each case ended.
     if judgement.is_empty() {
         say_refused(&arguments.study, &judgement);

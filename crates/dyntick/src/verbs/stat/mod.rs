@@ -323,7 +323,7 @@ impl Out {
             adviser: measuring::adviser()?,
             look,
             limits: arguments.limits.clone(),
-            needs_counts: arguments.json && !arguments.allow_partial,
+            needs_counts: arguments.json && !arguments.allow_partial && !kinds(&arguments.events).is_empty(),
             has_reported: Cell::new(false),
         })
     }

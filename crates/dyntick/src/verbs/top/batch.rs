@@ -34,8 +34,7 @@ fn cpus(sample: &Sample, state: &State) -> Table {
     let mut columns = columns(sample);
     // A column without any value is left out.
     columns.retain(|(_, cell)| shown.iter().any(|cpu| cell(cpu) != Cell::from("")));
-    let row = |cpu: &Cpu| columns.iter().map(|(_, cell)| cell(cpu)).collect();
-    let rows = shown.into_iter().map(row).collect();
+    let rows = shown.into_iter().map(|cpu| columns.iter().map(|(_, cell)| cell(cpu)).collect()).collect();
     let columns = columns.into_iter().map(|(column, _)| column).collect();
     Table { caption: String::new(), columns, rows, notes: Vec::new() }
 }

@@ -227,8 +227,7 @@ mod tests {
 
     fn press(state: &mut State, keys: &[KeyCode]) -> Then {
         let sample = sample();
-        let press = |key: &KeyCode| state.key(KeyEvent::new(*key, KeyModifiers::NONE), &sample);
-        keys.iter().map(press).last().unwrap()
+        keys.iter().map(|key| state.key(KeyEvent::new(*key, KeyModifiers::NONE), &sample)).last().unwrap()
     }
 
     fn shown(state: &State) -> Vec<u32> {

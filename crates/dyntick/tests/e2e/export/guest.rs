@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! On a machine with an isolated CPU: a guest.
 
-use crate::harness::dyntick;
+use crate::harness::in_guest;
 
 /// Without -C that CPU alone is measured; and the kernel measures the programs where it was asked to.
 #[test]
@@ -9,12 +9,9 @@ fn the_isolated_cpu_is_measured() {
     const SCRIPT: &str = "
 echo 1 > /proc/sys/kernel/bpf_stats_enabled
 dyntick export -I 500 -n 1 --textfile /tmp/metrics && cat /tmp/metrics";
-    let mut command = dyntick();
-    command.args(["lab", "shell", "--virtual", "--memory", "1G", "--kernel", "debian:6.12"]);
-    command.args(["--append", "isolcpus=domain,1 nohz_full=1", "--", "sh", "-c", SCRIPT]);
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    const GUEST: [&str; 6] =
+        ["--memory", "1G", "--kernel", "debian:6.12", "--append", "isolcpus=domain,1 nohz_full=1"];
+    let text = in_guest(&GUEST, &["sh", "-c", SCRIPT]);
     let value = |series: &str| -> f64 {
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("no {series} in\n{text}")).parse().unwrap()

@@ -2,32 +2,10 @@
 //! Exporters that are killed at random moments.
 
 use crate::harness::dyntick;
+use crate::harness::kills::{Random, files_in, instances_of, kill};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
-
-/// A generator of numbers that look random and are the same for a seed (Marsaglia's xorshift64).
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
-/// The trace instances of these processes.
-fn instances_of(pids: &[u32]) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
-    let own = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        pids.iter().any(|pid| name.starts_with(&format!("dyntick-{pid}-")))
-    };
-    entries.map(|entry| entry.path()).filter(own).collect()
-}
-
-fn names(folder: &tempfile::TempDir) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.path()).unwrap().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-}
 
 /// A written file is complete or absent. The next dyntick removes the trace instances, and the one name that a kill
 /// between two system calls leaves next to the file.
@@ -42,17 +20,16 @@ fn kills_leave_nothing_but_complete_files() {
     assert!(first.output().unwrap().status.success());
     std::fs::remove_file(&file).unwrap();
     let span_ms = (begin.elapsed() * 3 / 2).as_millis() as u64;
-    let (mut state, mut killed, mut written) = (7, Vec::new(), 0);
+    let (mut random, mut killed, mut written) = (Random(7), Vec::new(), 0);
     let kills = if crate::harness::is_full() { 100 } else { 30 };
     for number in 0..kills {
         let source = if number % 10 == 0 { "tracefs" } else { "auto" };
         let mut command = dyntick();
         command.args(["export", "-C", "0", "--source", source, "--listen", "0", "-I", "100", "--textfile"]);
         let mut child = command.arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(random(&mut state) % span_ms));
+        std::thread::sleep(Duration::from_millis(random.below(span_ms)));
         let signal = if number % 3 == 0 { libc::SIGTERM } else { libc::SIGKILL };
-        // SAFETY: a system call, with a process that was not waited for.
-        unsafe { libc::kill(child.id() as i32, signal) };
+        kill(&child, signal);
         child.wait().unwrap();
         killed.push(child.id());
         if let Ok(text) = std::fs::read_to_string(&file) {
@@ -64,7 +41,7 @@ fn kills_leave_nothing_but_complete_files() {
             }
             written += 1;
         }
-        let other = names(&folder)
+        let other = files_in(folder.path())
             .into_iter()
             .find(|name| !["dyntick.prom", ".dyntick-new-dyntick.prom"].contains(&&**name));
         assert_eq!(other, None, "{number}");
@@ -75,6 +52,6 @@ fn kills_leave_nothing_but_complete_files() {
     next.args(["export", "-C", "0", "-I", "100", "-n", "1", "--textfile"]).arg(&file);
     let next = next.output().unwrap();
     assert!(next.status.success(), "{next:?}");
-    assert_eq!(names(&folder), ["dyntick.prom"]);
+    assert_eq!(files_in(folder.path()), ["dyntick.prom"]);
     assert_eq!(instances_of(&killed), [""; 0].map(PathBuf::from));
 }

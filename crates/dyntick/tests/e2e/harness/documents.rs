@@ -3,10 +3,9 @@
 //!
 //! `DYNTICK` names the binary under test.
 
-use crate::harness::dyntick;
+use crate::harness::{self, in_guest};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::Stdio;
 
 /// The documents of a script in a guest in virtual time, by name.
 pub fn printed(kernel: &str, append: &str, script: &str) -> BTreeMap<String, Value> {
@@ -15,16 +14,8 @@ pub fn printed(kernel: &str, append: &str, script: &str) -> BTreeMap<String, Val
 
 /// The same in a guest that has these programs of the host.
 pub fn printed_with(tools: &[&str], kernel: &str, append: &str, script: &str) -> BTreeMap<String, Value> {
-    let output = dyntick()
-        .args(["lab", "shell", "--virtual", "--kernel", kernel, "--append", append])
-        .args(tools.iter().flat_map(|tool| ["--tool", tool]))
-        .arg("--")
-        .args(["busybox", "sh", "-c", script])
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let console = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    assert!(output.status.success(), "{kernel}: {console}{}", String::from_utf8_lossy(&output.stderr));
+    let options = [&["--kernel", kernel, "--append", append][..], &harness::tools(tools)].concat();
+    let console = in_guest(&options, &["busybox", "sh", "-c", script]);
     let parts = console.split("\n@").filter_map(|part| part.split_once('\n'));
     let json = |(name, text): (&str, &str)| {
         let end = text.rfind('}').unwrap_or_else(|| panic!("{kernel}: {name}: {console}"));

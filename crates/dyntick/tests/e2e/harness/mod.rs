@@ -4,10 +4,11 @@
 pub mod documents;
 mod guests;
 pub mod hog;
+pub mod kills;
 pub mod schema;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// The binary under test: the one that `DYNTICK` names, or the one that was built with these tests.
 pub fn binary() -> PathBuf {
@@ -36,6 +37,21 @@ pub fn dyntick() -> Command {
 /// Runs the binary under test in a folder.
 pub fn dyntick_in(folder: &Path, arguments: &[&str]) -> Output {
     dyntick().args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// The console of a guest in virtual time, by options of `lab shell`, in which a command runs and succeeds.
+pub fn in_guest(options: &[&str], command: &[&str]) -> String {
+    let mut shell = dyntick();
+    shell.args(["lab", "shell", "--virtual"]).args(options).arg("--").args(command);
+    let output = shell.stdin(Stdio::null()).output().unwrap();
+    let console = text(&output.stdout).replace('\r', "");
+    assert!(output.status.success(), "{options:?}: {console}{}", text(&output.stderr));
+    console
+}
+
+/// The options of `lab shell` for programs of the host.
+pub fn tools<'t>(tools: &[&'t str]) -> Vec<&'t str> {
+    tools.iter().flat_map(|tool| ["--tool", tool]).collect()
 }
 
 /// A command's output as text.

@@ -2,23 +2,12 @@
 //! Killed at random moments, the machine is as it was.
 
 use super::snapshot::Snapshot;
+use crate::harness::kills::Random;
 use dyntick_isolate::{Journal, Live, System};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A generator of numbers that look random and are the same for a seed (Marsaglia's xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
 
 /// The command takes so long, s.
 const COMMAND: &str = "0.02";

@@ -89,9 +89,8 @@ fn heading([old, new]: [String; 2]) -> [String; 5] {
 /// The changed options, by name.
 fn changes<'a>(old: &'a KernelConfig, new: &'a KernelConfig) -> Vec<Change<'a>> {
     let names: BTreeSet<&str> = old.iter().chain(new.iter()).map(|(name, _)| name).collect();
-    let differs = |option: &&str| old.get(option) != new.get(option);
     let change = |option| Change { option, old: value(old, option), new: value(new, option) };
-    names.into_iter().filter(differs).map(change).collect()
+    names.into_iter().filter(|option| old.get(option) != new.get(option)).map(change).collect()
 }
 
 /// A configuration that does not say what is off has everything else so.

@@ -106,8 +106,8 @@ fn differences(phase: &str, compared: &[&Compared]) -> Table {
     };
     let (equal, differing): (Vec<&Compared>, Vec<&Compared>) =
         compared.iter().copied().partition(|one| is_equal(&one));
-    let of = |one: &&Compared| row(&one.kind, one.counts, one.difference.a, one.difference.b);
-    let mut rows: Vec<Vec<Cell>> = differing.iter().map(of).collect();
+    let mut rows: Vec<Vec<Cell>> =
+        differing.iter().map(|one| row(&one.kind, one.counts, one.difference.a, one.difference.b)).collect();
     if !equal.is_empty() {
         let blank = || Cell::or_blank(None);
         let kinds =

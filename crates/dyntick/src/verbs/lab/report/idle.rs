@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The idle states of a study's report: what was chosen and how right it was, how long woken tasks waited,
-//! and modelled energy.
+//! The idle part of a study's report: states, wake-ups, the governor's choices with the latency limits that held, and
+//! modelled energy.
 
-use super::choices;
-use super::idling::{Idling, quantile, with_states};
 use super::titles::Titled;
+use crate::few::few;
 use dyntick_idle::{Account, Modelled};
-use dyntick_lab::idle::Predictions;
+use dyntick_lab::idle::{InForce, Limits, Predictions, RunIdle};
+use dyntick_model::{CpuList, Machine};
 use dyntick_report::{Axis, Block, Cell, Column, Plot, Series, Shape, Table, numbers, row};
 use dyntick_stats::Histogram;
 use dyntick_study::machine::exits;
@@ -20,11 +20,8 @@ pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
     if runs.is_empty() {
         return Vec::new();
     }
-    let mut blocks = vec![
-        Block::Heading("Idle states".into()),
-        Block::Table(states(&runs)),
-        Block::Table(choices::table(&runs)),
-    ];
+    let mut blocks =
+        vec![Block::Heading("Idle states".into()), Block::Table(states(&runs)), Block::Table(choices(&runs))];
     if runs.len() <= MOST_PLOTS {
         blocks.extend(runs.iter().map(|run| Block::Plot(residencies(run))));
     }
@@ -289,14 +286,208 @@ fn range(joules: Modelled, window_ns: u64) -> String {
     format!("{:.digits$} ({:.digits$}-{:.digits$})", watts.value, watts.low, watts.high)
 }
 
+/// A run that has idle states.
+#[derive(Clone, Copy)]
+pub struct Idling<'a>(&'a Titled<'a>);
+
+impl Idling<'_> {
+    /// The idle states of its CPUs.
+    pub fn idle(&self) -> &RunIdle {
+        self.0.analysis.idle.as_ref().expect("is chosen for it")
+    }
+
+    /// The emulated machine.
+    pub fn machine(&self) -> Option<&Machine> {
+        self.0.plan.case.machine.as_ref()
+    }
+
+    /// The name of the run.
+    pub fn title(&self) -> String {
+        self.0.title().to_owned()
+    }
+
+    /// The measured CPUs.
+    pub fn measured(&self) -> &CpuList {
+        &self.0.plan.case.measured_cpus
+    }
+
+    /// The accounts of the measured CPUs together.
+    pub fn accounts(&self) -> Vec<Account> {
+        self.idle().of_cpus(self.measured())
+    }
+
+    /// The time of all measured CPUs, ns.
+    pub fn cpu_ns(&self) -> u64 {
+        let (begin, end) = self.idle().window;
+        (end - begin) * self.measured().len() as u64
+    }
+}
+
+/// The runs that have idle states.
+pub fn with_states<'a>(runs: &'a [Titled<'_>]) -> Vec<Idling<'a>> {
+    runs.iter().filter(|run| run.analysis.idle.is_some()).map(Idling).collect()
+}
+
+/// A quantile of durations.
+pub fn quantile(histogram: &Histogram, share: f64) -> Cell {
+    Cell::known(histogram.quantile(share).map(|ns| Cell::Duration(ns as f64)))
+}
+
+/// The number of runs with the same limit that are named.
+const MOST_NAMED: usize = 6;
+
+/// The state that would have been right for each chosen one, and the information at the time of the choice.
+pub fn choices(runs: &[Idling<'_>]) -> Table {
+    let mut names: Vec<String> = Vec::new();
+    for state in runs.iter().flat_map(|run| &run.idle().states.0) {
+        if !names.contains(&state.name) {
+            names.push(state.name.clone());
+        }
+    }
+    let mut columns = vec![Column::text("case"), Column::text("chosen")];
+    columns.extend(names.iter().map(|name| Column::figure(&format!("right: {name}"), "")));
+    columns.extend([Column::figure("tick stopped", ""), Column::figure("next timer", "median")]);
+    Table {
+        caption: "Chosen states, and those that were right for the idle time until the wake-up.".into(),
+        columns,
+        rows: runs.iter().flat_map(|run| choices_of(run, &names)).collect(),
+        notes: vec![
+            "right: the deepest state whose target residency the idle time reached and whose exit latency is within \
+             the latency limit. next timer: the time until the CPU's next hrtimer when the state was entered, as the \
+             trace shows it."
+                .into(),
+            limits_of_runs(runs.iter().map(|run| (run.title(), limit(run.idle(), run.measured()))).collect()),
+        ],
+    }
+}
+
+fn choices_of(run: &Idling<'_>, names: &[String]) -> Vec<Vec<Cell>> {
+    let idle = run.idle();
+    let mut rows = Vec::new();
+    for (state, chosen) in idle.states.0.iter().zip(&idle.choices) {
+        let count = chosen.count();
+        if count == 0 {
+            continue;
+        }
+        let right = |name: &String| {
+            let counts = idle.states.0.iter().zip(&chosen.right);
+            Cell::Count(counts.filter(|(state, _)| state.name == *name).map(|(_, count)| count).sum())
+        };
+        let title = if rows.is_empty() { run.title() } else { String::new() };
+        let mut row = row![title, state.name.clone()];
+        row.extend(names.iter().map(right));
+        row.extend([
+            Cell::Share(chosen.tick_stopped as f64 / count as f64),
+            quantile(&chosen.next_timer_ns, 0.5),
+        ]);
+        rows.push(row);
+    }
+    rows
+}
+
+/// The words for no limit.
+pub const NO_LIMIT: &str = "none";
+
+/// The latency limit of these CPUs in words, and by whom it was asked for.
+pub fn limit(idle: &RunIdle, cpus: &CpuList) -> String {
+    let mut different: Vec<(InForce, CpuList)> = Vec::new();
+    for cpu in cpus.iter() {
+        let limit = idle.limit(cpu);
+        match different.iter_mut().find(|(other, _)| *other == limit) {
+            Some((_, cpus)) => *cpus = cpus.iter().chain([cpu]).collect(),
+            None => different.push((limit, CpuList::from_iter([cpu]))),
+        }
+    }
+    let several = different.len() > 1;
+    let message = |(limit, cpus): &(InForce, CpuList)| {
+        let words = limit_in_words(*limit, idle.limits.as_ref());
+        if several { format!("{words} on CPU {cpus}") } else { words }
+    };
+    different.iter().map(message).collect::<Vec<_>>().join(" and ")
+}
+
+fn limit_in_words(limit: InForce, limits: Option<&Limits>) -> String {
+    let us = |us: Option<u32>| us.map_or(NO_LIMIT.to_owned(), |us| format!("{us} µs"));
+    match limit {
+        InForce::NotRecorded => "not recorded by the dyntick that ran it, and not judged by".to_owned(),
+        InForce::Changed(before, after) => {
+            format!("{} before the window, {} after it, and not judged by", us(before), us(after))
+        }
+        InForce::Always(None) => NO_LIMIT.to_owned(),
+        InForce::Always(Some(limit)) => format!("{limit} µs{}", by_whom(limit, limits)),
+    }
+}
+
+/// The processes that requested the limit: for all CPUs, or for one.
+fn by_whom(limit: u32, limits: Option<&Limits>) -> String {
+    let Some(Limits { before, .. }) = limits else { return String::new() };
+    let holders: Vec<String> = before.held_by.iter().cloned().collect();
+    if before.of_all_us != Some(limit) {
+        ", of pm_qos_resume_latency_us".to_owned()
+    } else if holders.is_empty() {
+        String::new()
+    } else {
+        format!(", held by {}", few(holders.into_iter(), MOST_NAMED).join(", "))
+    }
+}
+
+/// The limits of all runs in a sentence, each with the runs that had it, where they differ.
+fn limits_of_runs(of_runs: Vec<(String, String)>) -> String {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for (title, limit) in of_runs {
+        match all.iter_mut().find(|(other, _)| *other == limit) {
+            Some((_, titles)) => titles.push(title),
+            None => all.push((limit, vec![title])),
+        }
+    }
+    let named = |(limit, titles): (String, Vec<String>)| {
+        format!("{limit} ({})", few(titles.into_iter(), MOST_NAMED).join("; "))
+    };
+    let message = match &all[..] {
+        [(limit, _)] => limit.clone(),
+        _ => all.into_iter().map(named).collect::<Vec<_>>().join("; "),
+    };
+    format!("latency limit (PM QoS): {message}.")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_model::LatencyLimits;
 
     #[test]
     fn empty_bins_are_seen() {
         let histogram: Histogram = [(600, 2), (1500, 1), (9000, 3)].into_iter().collect();
         let points = steps(&histogram.octaves());
         assert_eq!(points, [(512.0, 2.0), (1024.0, 1.0), (2048.0, 0.0), (8192.0, 3.0), (16384.0, 0.0)]);
+    }
+
+    fn held(of_all_us: Option<u32>) -> LatencyLimits {
+        let held_by = of_all_us.map(|_| "cyclictest".to_owned()).into_iter().collect();
+        LatencyLimits { of_all_us, held_by, of_cpus_us: [(1, 20)].into() }
+    }
+
+    #[test]
+    fn a_limit_with_its_holder_and_an_unknown_one_as_such() {
+        let both = |before, after| Limits { before: held(before), after: held(after) };
+        let message = |limits: &Limits, us| limit_in_words(InForce::Always(us), Some(limits));
+        assert_eq!(message(&both(Some(0), Some(0)), Some(0)), "0 µs, held by cyclictest");
+        assert_eq!(message(&both(Some(50), Some(50)), Some(20)), "20 µs, of pm_qos_resume_latency_us");
+        assert_eq!(message(&both(None, None), None), "none");
+        let changed = limit_in_words(InForce::Changed(Some(0), None), Some(&both(Some(0), None)));
+        assert_eq!(changed, "0 µs before the window, none after it, and not judged by");
+        assert!(limit_in_words(InForce::NotRecorded, None).starts_with("not recorded"));
+    }
+
+    #[test]
+    fn runs_are_named_where_their_limits_differ() {
+        let message = |all: &[(&str, &str)]| {
+            limits_of_runs(
+                all.iter().map(|(title, limit)| ((*title).to_owned(), (*limit).to_owned())).collect(),
+            )
+        };
+        assert_eq!(message(&[("a", "none"), ("b", "none")]), "latency limit (PM QoS): none.");
+        let differ = message(&[("a", "none"), ("b", "0 µs"), ("c", "none")]);
+        assert_eq!(differ, "latency limit (PM QoS): none (a; c); 0 µs (b).");
     }
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The interruptions of the measured CPUs of each case.
+//! The interruptions of the measured CPUs: a row for each case, and the timeline.
 
 use super::titles::{Titled, kernel_of};
 use super::{measured, window_ns};
-use dyntick_explain::{Summary, rules};
+use crate::classes::Classes;
+use dyntick_explain::{CauseId, Summary, rules};
 use dyntick_lab::lookup::figure_of;
-use dyntick_report::{Block, Cell, Column, Table, numbers, row};
+use dyntick_report::{Block, Cell, Column, Lane, Mark, Table, Timeline, numbers, row};
 use dyntick_stats::Summary as Statistics;
 use dyntick_study::claims::DIGITS;
+use std::collections::BTreeMap;
 
 /// The table of all cases, and below it the single runs of those that were repeated.
 pub fn blocks(runs: &[Titled<'_>]) -> Vec<Block> {
@@ -63,7 +65,6 @@ fn range(runs: &[Titled<'_>]) -> Cell {
 
 fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
     let first = &runs[0];
-    let interruptions = |run: &Titled<'_>| sum(run, |summary| summary.interruptions as f64);
     let count = |value: f64| Cell::Count(value.round() as u64);
     let script = figure_of(first, "script_s", None).map(|seconds| Cell::Rounded(seconds, DIGITS));
     let mut row = row![if runs.len() > 1 { first.case_title() } else { title(first) }, kernel_of(first),];
@@ -74,7 +75,7 @@ fn row_of(runs: &[Titled<'_>], repeated: bool) -> Vec<Cell> {
         figure(runs, timer_irqs, Cell::Rate),
         figure(runs, ticks, Cell::Rate),
         figure(runs, of_hz, Cell::Share),
-        figure(runs, interruptions, count),
+        figure(runs, |run: &Titled<'_>| sum(run, |summary| summary.interruptions as f64), count),
         Cell::or_blank(script.filter(|_| runs.len() == 1)),
         main_cause(runs),
     ]);
@@ -130,4 +131,46 @@ fn main_cause(runs: &[Titled<'_>]) -> String {
     let causes = runs.iter().flat_map(|run| measured(run)).flat_map(|summary| &summary.by_cause);
     let most = causes.max_by_key(|cause| (cause.ticks, cause.count));
     most.map_or("none: not interrupted".to_owned(), |cause| rules::title(&cause.cause))
+}
+
+/// The end of each window that the timeline shows enlarged, ns.
+const ZOOM_NS: u64 = 100_000_000;
+
+/// The picture of a study's runs: a lane per case, a colour per cause.
+pub fn timeline(runs: &[Titled<'_>]) -> Timeline {
+    let classes = classes(runs);
+    Timeline {
+        caption:
+            "Timer interrupts of the measured CPUs, coloured by cause. A solid bar stands for events too close together \
+             to be drawn apart."
+                .into(),
+        window_ns: runs.iter().map(|run| window_ns(run)).max().unwrap_or(0),
+        zoom_ns: ZOOM_NS,
+        classes: classes.legend(),
+        merged: classes.merged(),
+        lanes: runs.iter().map(|run| lane(run, &classes)).collect(),
+    }
+}
+
+/// The causes of timer interrupts in all runs, the most frequent first.
+fn classes<'a>(runs: &'a [Titled<'_>]) -> Classes<'a> {
+    let mut counts: BTreeMap<&CauseId, u64> = BTreeMap::new();
+    for (cause, times) in runs.iter().flat_map(|run| &run.analysis.timer_interrupts) {
+        *counts.entry(cause).or_default() += times.len() as u64;
+    }
+    let mut causes: Vec<(&CauseId, u64)> = counts.into_iter().collect();
+    causes.sort_by_key(|(cause, count)| (std::cmp::Reverse(*count), *cause));
+    Classes::of(causes.into_iter().map(|(cause, _)| cause))
+}
+
+fn lane(run: &Titled<'_>, classes: &Classes<'_>) -> Lane {
+    let begin = run.analysis.outcome.window_ns.0;
+    let mut marks = Vec::new();
+    for (cause, times) in &run.analysis.timer_interrupts {
+        let Some(class) = classes.place(cause) else { continue };
+        marks.extend(times.iter().map(|start_ns| Mark { at_ns: start_ns.saturating_sub(begin), class }));
+    }
+    marks.sort_by_key(|mark| mark.at_ns);
+    let per_second: f64 = measured(run).map(|summary| summary.local_timer_per_second).sum();
+    Lane { name: run.title().to_owned(), figure: format!("{} /s", numbers::rate(per_second)), marks }
 }

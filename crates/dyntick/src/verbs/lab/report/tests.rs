@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+
 use super::*;
 use dyntick_report::{Ruling, html, mail, terminal};
 use dyntick_study::{Size, shipped};
@@ -8,12 +9,11 @@ use std::sync::Arc;
 /// The reports of a study of which nothing was run.
 fn nothing_run(name: &str, page: &Page<'_>) -> (Document, Document) {
     let study = shipped::find(Path::new(name), Size::Scaled).unwrap();
-    let result = |case: &dyntick_study::Case| CaseResult {
-        case: Arc::new(case.clone()),
-        repetition: 0,
-        run: Err(LabError::NotRun),
-    };
-    let results: Vec<CaseResult> = study.cases.iter().map(result).collect();
+    let results: Vec<CaseResult> = study
+        .cases
+        .iter()
+        .map(|case| CaseResult { case: Arc::new(case.clone()), repetition: 0, run: Err(LabError::NotRun) })
+        .collect();
     documents(&Judgement::of(&study, results), page)
 }
 

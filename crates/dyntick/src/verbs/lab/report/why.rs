@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The causes of interruptions of the measured CPUs, and their fixes.
+//! The causes of interruptions with their fixes, and the calls of the functions that a case lists.
 
 use super::measured;
 use super::titles::Titled;
 use crate::few::few;
 use crate::occurrences;
 use dyntick_explain::fixes::{Host, Named, Target, with_rules};
-use dyntick_explain::rules::{Rule, RuleFix};
-use dyntick_explain::{CauseCount, CauseId, rules};
+use dyntick_explain::rules::{self, Rule, RuleFix};
+use dyntick_explain::{CauseCount, CauseId};
 use dyntick_lab::plan::Plan;
+use dyntick_lab::profiles::Calls;
 use dyntick_model::{CpuList, Fix};
-use dyntick_report::{Block, Finding, numbers};
+use dyntick_report::{Block, Cell, Column, Finding, Table, numbers, row};
 use dyntick_study::Case;
+use dyntick_study::claims::DIGITS;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of causes that are shown, each with half a page; a machine has some tens.
@@ -202,6 +204,58 @@ impl Offer<'_> {
 
 /// The number of runs that a fix does not help and that are named.
 const MOST_OTHERS: usize = 3;
+
+/// A table for each function; nothing where no case names one.
+pub fn calls_blocks(runs: &[Titled<'_>]) -> Vec<Block> {
+    let named: BTreeSet<&str> =
+        runs.iter().flat_map(|run| &run.plan.case.calls).map(String::as_str).collect();
+    let tables: Vec<Block> =
+        named.into_iter().filter_map(|name| calls_table(name, runs)).map(Block::Table).collect();
+    if tables.is_empty() {
+        Vec::new()
+    } else {
+        [Block::Heading("Calls of functions".into())].into_iter().chain(tables).collect()
+    }
+}
+
+fn calls_table(name: &str, runs: &[Titled<'_>]) -> Option<Table> {
+    let all: Vec<(&str, &Calls)> = runs.iter().flat_map(|run| calls(name, run)).collect();
+    let octaves: BTreeSet<u64> =
+        all.iter().flat_map(|(_, calls)| calls.octaves.iter().map(|(from, _)| from)).collect();
+    let range = |from: u64| match from {
+        1 => "0-1".to_owned(),
+        _ => format!("{from}-{}", 2 * from - 1),
+    };
+    let row = |(title, calls): &(&str, &Calls)| -> Vec<Cell> {
+        let share = |from: &u64| {
+            let found = calls.octaves.iter().find(|(octave, _)| octave == from);
+            Cell::known(found.map(|(_, count)| Cell::Share(count as f64 / calls.count as f64)))
+        };
+        let first =
+            row![*title, calls.cpu.to_string(), Cell::Count(calls.count), Cell::Rounded(calls.mean, DIGITS)];
+        first.into_iter().chain(octaves.iter().map(share)).collect()
+    };
+    let rows: Vec<Vec<Cell>> = all.iter().filter(|(_, calls)| calls.count > 0).map(row).collect();
+    let first = [
+        Column::text("case"),
+        Column::figure("CPU", ""),
+        Column::figure("calls", ""),
+        Column::figure("mean", "instructions"),
+    ];
+    (!rows.is_empty()).then(|| Table {
+        caption: format!("{name}(): instructions from its first until the return to its caller, without interrupts in between"),
+        columns: first.into_iter().chain(octaves.iter().map(|from| Column::figure(&range(*from), ""))).collect(),
+        rows,
+        notes: Vec::new(),
+    })
+}
+
+/// The calls on each CPU of a run.
+fn calls<'r>(name: &str, run: &'r Titled<'_>) -> impl Iterator<Item = (&'r str, &'r Calls)> {
+    let function = format!("{name}()");
+    let all = run.analysis.spans.iter().flat_map(|spans| &spans.calls);
+    all.filter(move |calls| calls.function == function).map(|calls| (run.title(), calls))
+}
 
 #[cfg(test)]
 mod tests {
