@@ -2,7 +2,7 @@
 //! One command line for all findings together, since a fix for one finding alone may undo another.
 
 use crate::finding::{Finding, Severity};
-use crate::machine::Machine;
+use crate::machine::{Machine, NoLine};
 use crate::rules::{self, asks};
 use dyntick_model::boot::{Composed, Wanted, is_composed};
 use dyntick_model::{CommandLine, CpuList, Fix, parameters};
@@ -26,6 +26,10 @@ impl Reboot {
     /// its own parameter, and the choice is the owner's. The findings that the machine would have after that boot
     /// count too: a CPU is judged by its isolation, and by load balancing once its tick may stop.
     pub(crate) fn of(machine: &Machine<'_>, findings: &[Finding]) -> Option<Self> {
+        // The present line leaves no CPU already, so none that keeps its lists fixes everything.
+        if matches!(machine.composed(&Wanted::default()), Err(NoLine::NoneLeft)) {
+            return None;
+        }
         let mut asked = Asked::default();
         asked.add(machine, findings);
         for _ in 0..ROUNDS {

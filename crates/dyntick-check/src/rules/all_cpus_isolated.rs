@@ -33,15 +33,25 @@ fn taken_out(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Optio
         .seen([said(parameter)])
         .seen(machine.evidence(PRESENT))
         .so(why);
-    // All CPUs are isolated and no task is pinned: another finding says what to decide first.
-    let undecided =
-        machine.wanted().domain.is_empty() && machine.pinned(&machine.wanted().tick).next().is_none();
-    Some(if undecided {
+    Some(if has_no_user(machine) {
         finding
             .advice(format!("boot without {parameter}, or name the CPUs that are for one pinned task each"))
     } else {
         finding.composed(machine.composed(&nothing()))
     })
+}
+
+/// Returns true if a parameter names every CPU and nothing shows a task for which it does: none is pinned to these CPUs,
+/// and they are load balanced. First of all this is to be decided.
+pub(super) fn is_undecided(machine: &Machine<'_>) -> bool {
+    let mut outcomes = machine.asked.outcomes.iter().map(|(_, outcome)| outcome);
+    outcomes.any(|outcome| matches!(outcome, Outcome::AllCpus | Outcome::AllStarted | Outcome::BootCpu))
+        && has_no_user(machine)
+}
+
+fn has_no_user(machine: &Machine<'_>) -> bool {
+    let wanted = machine.wanted();
+    wanted.domain.is_empty() && machine.pinned(&wanted.tick).next().is_none()
 }
 
 const HOUSEKEEPING: &str = "One CPU must do the timekeeping and the housekeeping for the others.";

@@ -13,6 +13,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn find(machine: &Machine<'_>) -> Vec<Finding> {
+    if all_cpus_isolated::is_undecided(machine) {
+        return Vec::new();
+    }
     let found: Vec<SharedCore> = machine.target.iter().filter_map(|cpu| shared_core(machine, cpu)).collect();
     if found.is_empty() {
         return Vec::new();
