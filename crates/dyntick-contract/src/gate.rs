@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A gate for pipelines: limits that a measurement must keep, and the judgement on each.
 
+use dyntick_explain::rules;
 use dyntick_model::text::clean_line;
 use dyntick_record::{Ledger, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::str::FromStr;
 
@@ -134,7 +136,11 @@ impl Limit {
     fn judge_one(&self, figures: &Figures) -> Judged {
         let mut causes: Vec<&Counted> =
             figures.causes.iter().filter(|cause| self.what.is_about(cause)).collect();
-        causes.sort_by_key(|cause| std::cmp::Reverse((cause.ns, cause.count)));
+        match self.most {
+            Amount::PerSecond(_) | Amount::Count(_) => causes.sort_by_key(|cause| Reverse(cause.count)),
+            _ => causes.sort_by_key(|cause| Reverse((cause.ns, cause.count))),
+        }
+        let is_known = self.what.is_known() || !causes.is_empty();
         let all: Vec<&Counted> = match self.what {
             Quantity::Interruptions => figures.interruptions.iter().collect(),
             _ => causes.clone(),
@@ -153,10 +159,11 @@ impl Limit {
                 each.map(|each| each.into_iter().max().unwrap_or(0) as f64)
             }
         };
+        let was = was.filter(|_| is_known);
         let most = self.most.value();
         if self.what == Quantity::Lost {
             causes = figures.causes.iter().collect();
-            causes.sort_by_key(|cause| std::cmp::Reverse(cause.ns));
+            causes.sort_by_key(|cause| Reverse(cause.ns));
         }
         let name = self.what.to_string();
         causes.retain(|cause| cause.count > 0 && cause.name != name);
@@ -176,6 +183,13 @@ impl Limit {
 }
 
 impl Quantity {
+    /// Returns false for the name of a cause that no rule has: one that never occurred cannot be told from a misspelt one.
+    fn is_known(&self) -> bool {
+        let Quantity::Cause(name) = self else { return true };
+        let class = name.split(':').next().unwrap_or(name);
+        rules::all().iter().any(|rule| rule.id == class)
+    }
+
     fn is_about(&self, cause: &Counted) -> bool {
         match self {
             Quantity::Interruptions => true,
@@ -284,15 +298,23 @@ impl Gate {
     }
 
     /// The judgement as JUnit XML, which CI systems read: a test case for each limit on each CPU.
-    pub fn junit(&self, suite: &str) -> String {
+    pub fn junit(&self, suite: &str, command: Option<u8>) -> String {
+        let failed = command.filter(|status| *status != 0);
         let failures = self.of.iter().filter(|one| one.held == Some(false)).count();
-        let errors = self.of.iter().filter(|one| one.held.is_none()).count();
+        let errors = self.of.iter().filter(|one| one.held.is_none()).count() + usize::from(failed.is_some());
         let mut xml = format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" \
              errors=\"{errors}\">\n",
             escaped(suite),
-            self.of.len()
+            self.of.len() + usize::from(failed.is_some())
         );
+        if let Some(status) = failed {
+            let suite = escaped(suite);
+            let _ = writeln!(
+                xml,
+                "  <testcase classname=\"{suite}\" name=\"the command\"><error message=\"it ended with status {status}\"/></testcase>"
+            );
+        }
         for one in &self.of {
             let name = escaped(&format!("{}{}", one.place(), one.limit));
             let inner = match one.held {
@@ -389,6 +411,9 @@ mod tests {
         untold[0].causes[0].ticks = None;
         let gate = Gate::judge(&["ticks 0".parse().unwrap()], Some(&untold)).unwrap();
         assert_eq!((gate.held, gate.of[0].was), (None, None), "ticks are not told from other timers");
+        let judged = |limit: &str| Gate::judge(&[limit.parse().unwrap()], Some(&figures())).unwrap().held;
+        assert_eq!(judged("tikcs 0"), None, "no cause has this name");
+        assert_eq!(judged("fair-server 0"), Some(true), "it never occurred");
     }
 
     #[test]
@@ -397,7 +422,9 @@ mod tests {
         let line =
             "CPU 3: interruptions 2/s exceeded: 260.000/s: not-adaptive 250.000/s, softirq:RCU 10.000/s";
         assert_eq!((gate.status(), gate.complaints()), (3, vec![line.to_owned()]));
-        let xml = gate.junit("a <b> & \"c\"");
+        let xml = gate.junit("a", Some(7));
+        assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"1\"") && xml.contains("status 7"), "{xml}");
+        let xml = gate.junit("a <b> & \"c\"", Some(0));
         assert!(xml.contains(
             "<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"1\" failures=\"1\" errors=\"0\">"
         ));

@@ -44,7 +44,7 @@ impl Limits {
         command: Option<u8>,
     ) -> Result<ExitCode> {
         if let (Some(path), Some(gate)) = (&self.junit, gate) {
-            output::file(path, gate.junit(suite).as_bytes())?;
+            output::file(path, gate.junit(suite, command).as_bytes())?;
         }
         for line in gate.iter().flat_map(|gate| gate.complaints()) {
             output::note(line);
