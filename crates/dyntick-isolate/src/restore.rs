@@ -219,11 +219,19 @@ impl<'a, S: System> Restorer<'a, S> {
             // The kernel has sent it to the CPU of its interrupt.
             After::Theirs if self.followers.contains(&id) => self.restored.already += 1,
             After::Theirs => self.restored.theirs.push((name, now.to_string())),
-            After::Set(cpus) => {
-                let set = self.system.set_affinity(id, &cpus);
-                self.done(&name, set);
-            }
+            After::Set(cpus) => match self.system.set_affinity(id, &cpus) {
+                // The kernel binds a new worker only after it has started: it has its CPU from there.
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) && self.is_bound(id) => {
+                    self.restored.already += 1;
+                }
+                set => self.done(&name, set),
+            },
         }
+    }
+
+    /// Returns true if the affinity of a thread cannot be set any more.
+    fn is_bound(&self, id: TaskId) -> bool {
+        self.system.tasks().iter().any(|task| task.id == id && !task.movable)
     }
 
     fn undo_controller(&mut self, path: &Path) {

@@ -107,7 +107,7 @@ fn one(arguments: &Arguments, request: &Request, side: Side, folder: &Path, numb
         Side::Isolated => {
             let own = std::env::current_exe().context("find this program")?;
             let isolation = Isolation::begin(request, &arguments.command, &own, given_up)
-                .context("cannot isolate the CPUs; --compare needs root on the machine itself")?;
+                .context("cannot isolate the CPUs")?;
             let run =
                 measured(request, || isolation.start_into(&arguments.command, arguments.fifo, Some(output)));
             isolation.end().context(super::NOT_PUT_BACK)?;
