@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The verdict: what took the time, and the one change that pays. Its rules are in the book (docs/src/verdicts.md).
 
-use crate::ledger::{Ledger, PREEMPTED, Part};
+use crate::ledger::{Ledger, PREEMPTED, PROBE, Part};
 use crate::sums::share;
 use dyntick_check::shell;
 use dyntick_model::{CpuList, Fix};
@@ -15,6 +15,9 @@ const MOST_LOSSES: usize = 3;
 
 /// The share of the time from which on an interruption is named that is not worth a change, beside one that is.
 const NOTICEABLE: f64 = 0.001;
+
+/// The least time of a trap, ns: an exception of an x86 CPU and the return from it, without the work between.
+const TRAP_NS: u64 = 100;
 
 /// The share of all losses below which one is not named after the largest.
 const NAMED_FROM: f64 = 0.1;
@@ -158,7 +161,8 @@ impl Case<'_> {
         losses.retain(is_named);
         losses.truncate(MOST_LOSSES);
         let of_losses = losses.iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
-        let worth = of_losses.or_else(|| ledger.and_then(Ledger::change_of_waits));
+        let of_traps = ledger.and_then(|ledger| ledger.change_of_traps(&bar));
+        let worth = of_traps.or(of_losses).or_else(|| ledger.and_then(Ledger::change_of_waits));
         let is_asked_about = |loss: &Loss| loss.tick || worth.is_none() || loss.share >= NOTICEABLE;
         let not_worth = not_worth(causes, &bar).filter(is_asked_about);
         let unseen = ledger.map(Ledger::unseen_share).filter(|share| *share >= MOSTLY_UNSEEN);
@@ -189,6 +193,14 @@ impl Ledger {
     pub fn doubtful_waits(&self) -> impl Iterator<Item = &Part> {
         let waits = self.parts.iter().filter(|part| !part.lost && !part.fixes.is_empty());
         waits.filter(|part| part.ns.is_some_and(|ns| ns > self.lost_ns / 2))
+    }
+
+    /// The change against traps that no event times, if they take the share of the bar even at the least time of each.
+    fn change_of_traps(&self, bar: &Bar) -> Option<Change> {
+        let traps = self.parts.iter().filter(|part| part.part == PROBE).max_by_key(|part| part.count)?;
+        let is_much = traps.count.saturating_mul(TRAP_NS) as f64 >= bar.share * self.awake_ns as f64;
+        let change = traps.fixes.first().filter(|_| is_much)?;
+        Some(Change { against: traps.title.clone(), change: change.clone() })
     }
 
     fn change_of_waits(&self) -> Option<Change> {
@@ -346,6 +358,22 @@ mod tests {
         let worth = verdict.worth.unwrap();
         assert_eq!(worth.change, Fix::Command("dyntick isolate -C 1 -- x".to_owned()));
         assert_eq!(verdict.not_worth.unwrap().what, "tick", "the one that readers ask about");
+    }
+
+    #[test]
+    fn many_traps_come_first_and_waits_for_locks_last() {
+        let verdict = |hits| {
+            let mut ledger = ledger(vec![part("fault", "faults", 1, 1), part("ran", "ran", 999, 9)]);
+            let advice = |words: &str| vec![Fix::Advice(words.to_owned())];
+            let mut wait = part("slept", "waited for a lock", 300, 2);
+            (wait.lost, wait.fixes) = (false, advice("record the other CPU"));
+            let mut traps = part(PROBE, "trapped", 0, 0);
+            (traps.ns, traps.count, traps.fixes) = (None, hits, advice("remove the probe"));
+            ledger.parts.extend([wait, traps]);
+            Case { ledger: Some(&ledger), cpus_ns: 1000 * MS, ..Case::default() }.verdict().worth
+        };
+        assert_eq!(verdict(200_000).unwrap().change, Fix::Advice("remove the probe".to_owned()));
+        assert_eq!(verdict(100).unwrap().change, Fix::Advice("record the other CPU".to_owned()));
     }
 
     #[test]

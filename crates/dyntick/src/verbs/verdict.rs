@@ -60,7 +60,11 @@ fn of_threads(who: &str, ledger: &Ledger) -> String {
         numbers::duration(ledger.awake_ns as f64),
     );
     for probe in ledger.parts.iter().filter(|part| part.part == PROBE) {
-        text += &format!(" It was {}, {} times.", probe.title, numbers::count(probe.count));
+        text += &format!(
+            " It was {}, {} times; that time is a part of the time that it ran.",
+            probe.title,
+            numbers::count(probe.count)
+        );
     }
     // A wait that is no loss by itself, and may be one: for a lock, e.g.
     for wait in ledger.doubtful_waits() {
