@@ -33,7 +33,8 @@ pub fn plain_ranges(text: &str) -> String {
 
 /// A tip for an error.
 pub fn tip(error: &clap::Error) -> Option<String> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     tip_for(error, &words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 

@@ -33,7 +33,8 @@ fn the_kernels_accounts_are_dynticks() {
     let study = folder.path().join("study.toml");
     std::fs::write(&study, STUDY).unwrap();
     let out = folder.path().join("out");
-    let output = dyntick().args(["lab", "run"]).arg(&study).arg("--out").arg(&out).output().unwrap();
+    let output =
+        dyntick().args(["lab", "run", "--full"]).arg(&study).arg("--out").arg(&out).output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
     assert!(told.contains("Modelled, not measured"), "{told}");
