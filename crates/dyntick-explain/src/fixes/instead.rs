@@ -20,7 +20,8 @@ pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Ve
     if fix.action.has(Hole::Group) && target.group().is_none() {
         return Some(vec![of_group()]);
     }
-    if needs_others && others.is_empty() {
+    let is_missing = matches!(fix.action, Fix::Boot(parameters) if parameters.split(' ').any(|one| host.settings.lacks(one)));
+    if needs_others && others.is_empty() && !is_missing {
         return Some(vec![PrintedFix {
             action: Fix::Advice(choose(fix, host)),
             effect: fix.remarked_effect(),
