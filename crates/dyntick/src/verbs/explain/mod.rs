@@ -86,9 +86,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let gate = arguments.limits.judge(Some(&figures::of(&findings)));
     if let Some(none) = findings.threads.as_ref().filter(|threads| threads.threads == 0) {
         bail!(
-            "{} was not seen to run on CPU {} while it was recorded: names are those of /proc/PID/comm",
+            "{} was not seen to run on CPU {cpus} while it was recorded: names are those of /proc/PID/comm; to keep a \
+             program there, start it by taskset -c {cpus}",
             none.of,
-            record.about.cpus
+            cpus = record.about.cpus
         );
     }
     if let Some(path) = &arguments.html {

@@ -86,10 +86,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// One run, or two.
+/// The runs that have a profile.
+const PROFILED: which_runs::Wants =
+    which_runs::Wants { is_one: |run| run.plan.case.profile, with: "whose case has `profile = true`" };
+
 fn runs(named: &[PathBuf], out: Option<&Path>) -> Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for named in named {
-        runs.extend(which_runs::folders(named, out, |run| run.plan.case.profile)?);
+        runs.extend(which_runs::folders(named, out, &PROFILED)?);
     }
     if runs.len() > 2 {
         let all: Vec<String> = runs.iter().map(|run| format!("\n  {}", run.display())).collect();

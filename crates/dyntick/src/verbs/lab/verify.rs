@@ -9,7 +9,7 @@ use clap::Args;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::lab::Lab;
 use dyntick_lab::plan::Plan;
-use dyntick_lab::store::{self, Run};
+use dyntick_lab::store;
 use dyntick_model::Clock;
 use dyntick_model::text::clean_line;
 use dyntick_study::Case;
@@ -27,15 +27,18 @@ pub struct Arguments {
     out: Option<PathBuf>,
 }
 
+/// The runs that repeat to the bit.
+const VIRTUAL: which_runs::Wants =
+    which_runs::Wants { is_one: |run| run.plan.case.clock == Clock::Virtual, with: "in virtual time" };
+
 /// Verifies each run; the status is 1 where one differs.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     let mut same = true;
-    let is_virtual = |run: &Run| run.plan.case.clock == Clock::Virtual;
     for named in &arguments.runs {
-        for folder in which_runs::folders(named, arguments.out.as_deref(), is_virtual)? {
+        for folder in which_runs::folders(named, arguments.out.as_deref(), &VIRTUAL)? {
             same &= verify(&lab, &folder)?;
         }
     }

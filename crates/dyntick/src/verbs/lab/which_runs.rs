@@ -5,12 +5,21 @@ use super::again::kept;
 use anyhow::{Context, Result, bail};
 use dyntick_lab::lab::Place;
 use dyntick_lab::store::Run;
+use dyntick_report::numbers;
 use dyntick_study::{Size, shipped};
 use std::path::{Path, PathBuf};
 
+/// The runs that a verb can use.
+pub struct Wants {
+    /// Returns true for one of them.
+    pub is_one: fn(&Run) -> bool,
+    /// Their property, e.g. "with `profile = true`".
+    pub with: &'static str,
+}
+
 /// The folders of the runs that `named` means: a run, or for a study the newest run of each case that `wants` accepts,
 /// in the folder that `lab run --out` had if it is not the usual one.
-pub fn folders(named: &Path, out: Option<&Path>, wants: fn(&Run) -> bool) -> Result<Vec<PathBuf>> {
+pub fn folders(named: &Path, out: Option<&Path>, wants: &Wants) -> Result<Vec<PathBuf>> {
     let is_study_file = named.extension().is_some_and(|extension| extension == "toml");
     if named.is_dir() || (shipped::is_path(named) && !is_study_file) {
         return Ok(vec![named.to_owned()]);
@@ -18,8 +27,17 @@ pub fn folders(named: &Path, out: Option<&Path>, wants: fn(&Run) -> bool) -> Res
     let study = shipped::find(named, Size::Scaled)
         .with_context(|| format!("{} is neither the folder of a run nor a study", named.display()))?;
     let place = Place::of(out, &study.name).runs();
-    let runs = kept(&study, &place).into_iter().filter_map(|result| result.run.ok());
-    let folders: Vec<PathBuf> = runs.filter(wants).map(|run| run.folder).collect();
+    let runs: Vec<Run> = kept(&study, &place).into_iter().filter_map(|result| result.run.ok()).collect();
+    let kept = runs.len();
+    let folders: Vec<PathBuf> = runs.into_iter().filter(wants.is_one).map(|run| run.folder).collect();
+    if folders.is_empty() && kept > 0 {
+        bail!(
+            "{} has {}, and none {}",
+            place.display(),
+            numbers::counted(kept as u64, "run of the study"),
+            wants.with
+        );
+    }
     if folders.is_empty() {
         bail!(
             "{} has no such run of the study as it is now; to run it: dyntick lab run {}{}",
@@ -35,8 +53,10 @@ pub fn folders(named: &Path, out: Option<&Path>, wants: fn(&Run) -> bool) -> Res
 mod tests {
     use super::*;
 
+    const ANY: Wants = Wants { is_one: |_| true, with: "at all" };
+
     fn named(text: &str) -> Result<Vec<PathBuf>> {
-        folders(Path::new(text), None, |_| true)
+        folders(Path::new(text), None, &ANY)
     }
 
     #[test]
@@ -52,7 +72,7 @@ mod tests {
         let error = named("adaptive-ticks").unwrap_err().to_string();
         assert!(error.starts_with("out/adaptive-ticks/runs has no such run"), "{error}");
         let elsewhere =
-            folders(Path::new("adaptive-ticks"), Some(folder.path()), |_| true).unwrap_err().to_string();
+            folders(Path::new("adaptive-ticks"), Some(folder.path()), &ANY).unwrap_err().to_string();
         assert!(elsewhere.ends_with(&format!("dyntick lab run adaptive-ticks --out {path}")), "{elsewhere}");
         let error = format!("{:#}", named("adaptive-tick").unwrap_err());
         assert!(

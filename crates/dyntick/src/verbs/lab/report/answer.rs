@@ -381,7 +381,7 @@ fn claims(material: &Material<'_>, most: usize) -> Option<Block> {
     };
     let mut lines: Vec<(String, String)> = ordered.iter().take(most).map(line).collect();
     if let Some(others) = ordered.len().checked_sub(most).filter(|others| *others > 0) {
-        lines.push(("…".to_owned(), format!("and {others} more")));
+        lines.push((" ".to_owned(), format!("and {others} more")));
     }
     Some(Block::Pairs(lines))
 }
