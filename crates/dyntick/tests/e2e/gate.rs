@@ -45,10 +45,10 @@ fn kept_limits_pass_and_a_failed_command_keeps_its_status() {
 /// Beside a program that wants the same CPU, the command waits less once it is isolated.
 #[test]
 fn isolated_command_waits_less_than_as_it_is() {
-    const WORK: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo took 12.5 ms";
+    const WORK: &str = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo took 12.5 ms";
     let script = format!(
-        "busybox --install -s /bin; for n in 1 2 3; do sh -c 'while :; do :; done' & done; echo; echo @pairs; \
-         dyntick isolate -C 1 --compare 4 --metric 'took=took ([0-9.]+) ms' --json -o - -- sh -c '{WORK}'; echo; echo @"
+        "busybox --install -s /bin; for n in 1 2; do sh -c 'while :; do :; done' & done; echo; echo @pairs; \
+         dyntick isolate -C 1 --compare 2 --metric 'took=took ([0-9.]+) ms' --json -o - -- sh -c '{WORK}'; echo; echo @"
     );
     let documents = documents::printed("debian:6.12", "", &script);
     let rows = documents["pairs"]["rows"].as_array().expect("rows").clone();
@@ -57,5 +57,8 @@ fn isolated_command_waits_less_than_as_it_is() {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
     let waited = rows.iter().find(|row| row["metric"] == "command/waited for others").unwrap();
-    assert!(waited.to_string().contains("better"), "{waited:#}");
+    // Two pairs are no proof, so there is no ruling: a pair takes half a minute here.
+    let [as_it_is, isolated] =
+        [0, 1].map(|side| waited["outcome"]["runs"]["sides"][side]["value"]["value"].as_f64().unwrap());
+    assert!(isolated < as_it_is / 2.0, "{waited:#}");
 }
