@@ -183,7 +183,7 @@ impl Limit {
 }
 
 impl Quantity {
-    /// Returns false for the name of a cause that no rule has: one that never occurred cannot be told from a misspelt one.
+    /// Returns false for the name of a cause that no rule has, e.g. a misspelt one.
     fn is_known(&self) -> bool {
         let Quantity::Cause(name) = self else { return true };
         let class = name.split(':').next().unwrap_or(name);

@@ -41,8 +41,8 @@ fn taken_out(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Optio
     })
 }
 
-/// Returns true if a parameter names every CPU and nothing shows a task for which it does: none is pinned to these CPUs,
-/// and they are load balanced. First of all this is to be decided.
+/// Returns true if a parameter names every CPU and no task shows why: none is pinned to these CPUs, and they are load
+/// balanced. First of all this is to be decided.
 pub(super) fn is_undecided(machine: &Machine<'_>) -> bool {
     let mut outcomes = machine.asked.outcomes.iter().map(|(_, outcome)| outcome);
     outcomes.any(|outcome| matches!(outcome, Outcome::AllCpus | Outcome::AllStarted | Outcome::BootCpu))
