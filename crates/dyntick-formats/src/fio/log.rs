@@ -145,7 +145,7 @@ fn entry(line: &str) -> Option<Entry> {
         Some(digits) => u64::from_str_radix(digits, 16).is_ok(),
         None => field.parse::<u64>().is_ok(),
     };
-    if !(4..=8).contains(&fields.len()) || !fields.iter().all(|field| is_number(&field)) {
+    if !(4..=8).contains(&fields.len()) || !fields.iter().all(is_number) {
         return None;
     }
     let direction: usize = fields[2].parse().ok()?;
