@@ -205,26 +205,13 @@ pub(crate) fn metrics_of_netperf(text: &str, into: &mut Collector) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_model::Clock;
-    use dyntick_stats::Values;
+    use crate::metrics::values;
     use std::collections::BTreeMap;
 
     type Read = fn(&str, &mut Collector) -> Result<(), Error>;
 
     fn read(text: &str, metrics: Read) -> BTreeMap<String, f64> {
-        let mut collector = Collector::new("x", Clock::Wall);
-        metrics(text, &mut collector).unwrap();
-        let value = |metric: &dyntick_stats::Metric| match &metric.values {
-            Values::Runs(values) => values[0],
-            Values::Distribution(_) => panic!(),
-        };
-        collector
-            .finish()
-            .unwrap()
-            .metrics
-            .iter()
-            .map(|(name, metric)| (name.to_string(), value(metric)))
-            .collect()
+        values("x", |into| metrics(text, into)).unwrap()
     }
 
     #[test]

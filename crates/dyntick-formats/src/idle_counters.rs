@@ -238,23 +238,11 @@ pub(crate) fn metrics_of_monitor(text: &str, into: &mut Collector) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::values;
     use dyntick_model::Clock;
-    use dyntick_stats::Values;
 
     fn read(text: &str, metrics: fn(&str, &mut Collector) -> Result<(), Error>) -> BTreeMap<String, f64> {
-        let mut collector = Collector::new(TOOL, Clock::Wall);
-        metrics(text, &mut collector).unwrap();
-        let value = |metric: &dyntick_stats::Metric| match &metric.values {
-            Values::Runs(values) => values[0],
-            Values::Distribution(_) => panic!(),
-        };
-        collector
-            .finish()
-            .unwrap()
-            .metrics
-            .iter()
-            .map(|(name, metric)| (name.to_string(), value(metric)))
-            .collect()
+        values(TOOL, |into| metrics(text, into)).unwrap()
     }
 
     #[test]

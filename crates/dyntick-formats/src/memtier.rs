@@ -180,22 +180,14 @@ fn put_figures(place: &str, figures: &Map<String, Value>, into: &mut Collector) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_model::Clock;
-    use dyntick_stats::Values;
+    use crate::metrics::values;
     use std::collections::BTreeMap;
 
     fn read(
         text: &str,
         metrics: fn(&str, &mut Collector) -> Result<(), Error>,
     ) -> Result<BTreeMap<String, f64>, Error> {
-        let mut collector = Collector::new(TOOL, Clock::Wall);
-        metrics(text, &mut collector)?;
-        let value = |metric: &dyntick_stats::Metric| match &metric.values {
-            Values::Runs(values) => values[0],
-            Values::Distribution(_) => panic!(),
-        };
-        let output = collector.finish()?;
-        Ok(output.metrics.iter().map(|(name, metric)| (name.to_string(), value(metric))).collect())
+        values(TOOL, |into| metrics(text, into))
     }
 
     fn table(title: &str, rate: &str) -> String {

@@ -213,6 +213,22 @@ fn text_of(bytes: &[u8]) -> Result<&str, Error> {
     Ok(text.trim_start_matches('\u{feff}'))
 }
 
+/// The single values that a reader takes from an output, by metric.
+#[cfg(test)]
+pub(crate) fn values(
+    tool: &'static str,
+    read: impl FnOnce(&mut Collector) -> Result<(), Error>,
+) -> Result<BTreeMap<String, f64>, Error> {
+    let mut collector = Collector::new(tool, Clock::Wall);
+    read(&mut collector)?;
+    let value = |metric: &Metric| match &metric.values {
+        dyntick_stats::Values::Runs(values) => values[0],
+        dyntick_stats::Values::Distribution(_) => panic!("{tool}: a distribution"),
+    };
+    let output = collector.finish()?;
+    Ok(output.metrics.iter().map(|(name, metric)| (name.to_string(), value(metric))).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -181,8 +181,7 @@ impl Software {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dyntick_model::Clock;
-    use dyntick_stats::Values;
+    use crate::metrics::values;
 
     const TEXT: &str = "PowerTOP Version;v2.15 ran at Fri\n *  *  *   Top 10 Power Consumers   *  *  *\n\
         Target:;1 units/s;System: ;289.3 wakeup/s;CPU: ;2.5% usage;GPU:;0 ops/s;VFS:;3.1 ops/s;\n\
@@ -195,14 +194,7 @@ mod tests {
         The battery reports a discharge rate of:; 5.12 W;\n";
 
     fn read(text: &str) -> Result<BTreeMap<String, f64>, Error> {
-        let mut collector = Collector::new(TOOL, Clock::Wall);
-        metrics(text, &mut collector)?;
-        let value = |metric: &dyntick_stats::Metric| match &metric.values {
-            Values::Runs(values) => values[0],
-            Values::Distribution(_) => panic!(),
-        };
-        let output = collector.finish()?;
-        Ok(output.metrics.iter().map(|(name, metric)| (name.to_string(), value(metric))).collect())
+        values(TOOL, |into| metrics(text, into))
     }
 
     #[test]
