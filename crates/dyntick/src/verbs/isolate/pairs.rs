@@ -80,11 +80,19 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
     for side in [Side::AsItIs, Side::Isolated] {
         std::fs::create_dir(folder.path().join(side.label()))?;
     }
+    let counted = live::Wanted {
+        cpus: Facts::online(&Live)?,
+        kinds: Kind::ALL.into(),
+        details_over_ns: None,
+        longest_idle_exit_ns: Some(LONGEST_IDLE_EXIT_NS),
+    };
+    // One for all runs: the kernel verifies its programs for a second, and changes its text to call them.
+    let mut session = Session::open(&counted, Choice::Auto)?;
     let begin = Instant::now();
     let (mut as_it_is, mut isolated) = (Vec::new(), Vec::new());
     for pair in 1..=pairs {
-        as_it_is.push(one(arguments, request, Side::AsItIs, folder.path(), pair)?);
-        isolated.push(one(arguments, request, Side::Isolated, folder.path(), pair)?);
+        as_it_is.push(one(arguments, request, &mut session, Side::AsItIs, folder.path(), pair)?);
+        isolated.push(one(arguments, request, &mut session, Side::Isolated, folder.path(), pair)?);
         let left = begin.elapsed().as_secs_f64() / f64::from(pair) * f64::from(pairs - pair);
         output::step(format_args!("pair {pair} of {pairs} done, about {left:.0} s left"));
     }
@@ -96,20 +104,27 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
 }
 
 /// Runs and measures the command once. Its standard output goes to a file.
-fn one(arguments: &Arguments, request: &Request, side: Side, folder: &Path, number: u32) -> Result<Run> {
+fn one(
+    arguments: &Arguments,
+    request: &Request,
+    session: &mut Session,
+    side: Side,
+    folder: &Path,
+    number: u32,
+) -> Result<Run> {
     let path = folder.join(side.label()).join(format!("run-{number}"));
     let output = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     let run = match side {
         Side::AsItIs => {
             let placement = Placement { cpus: dyntick_latency::allowed(), partition: None, fifo: None };
-            measured(request, || Running::start_into(&arguments.command, &placement, Some(output)))
+            measured(request, session, || Running::start_into(&arguments.command, &placement, Some(output)))
         }
         Side::Isolated => {
             let own = std::env::current_exe().context("find this program")?;
             let isolation = Isolation::begin(request, &arguments.command, &own, given_up)
                 .context("cannot isolate the CPUs")?;
-            let run =
-                measured(request, || isolation.start_into(&arguments.command, arguments.fifo, Some(output)));
+            let start = || isolation.start_into(&arguments.command, arguments.fifo, Some(output));
+            let run = measured(request, session, start);
             isolation.end().context(super::NOT_PUT_BACK)?;
             run
         }
@@ -123,15 +138,9 @@ fn one(arguments: &Arguments, request: &Request, side: Side, folder: &Path, numb
 
 fn measured(
     request: &Request,
+    session: &mut Session,
     start: impl FnOnce() -> std::io::Result<Running>,
 ) -> Result<(Run, ExitStatus)> {
-    let wanted = live::Wanted {
-        cpus: Facts::online(&Live)?,
-        kinds: Kind::ALL.into(),
-        details_over_ns: None,
-        longest_idle_exit_ns: Some(LONGEST_IDLE_EXIT_NS),
-    };
-    let mut session = Session::open(&wanted, Choice::Auto)?;
     let started = start().context("cannot run the command")?;
     let mut running = session.start(&[], &[started.process() as u32], None)?;
     let end = running.wait(None);
