@@ -161,10 +161,6 @@ impl Limit {
         };
         let was = was.filter(|_| is_known);
         let most = self.most.value();
-        if self.what == Quantity::Lost {
-            causes = figures.causes.iter().collect();
-            causes.sort_by_key(|cause| Reverse(cause.ns));
-        }
         let name = self.what.to_string();
         causes.retain(|cause| cause.count > 0 && cause.name != name);
         let culprit = |cause: &&Counted| match (&self.what, cause.ns) {
@@ -192,10 +188,9 @@ impl Quantity {
 
     fn is_about(&self, cause: &Counted) -> bool {
         match self {
-            Quantity::Interruptions => true,
+            Quantity::Interruptions | Quantity::Lost => true,
             Quantity::Ticks => cause.ticks != Some(0),
             Quantity::Cause(name) => cause.name == *name || cause.name.starts_with(&format!("{name}:")),
-            Quantity::Lost => false,
         }
     }
 
@@ -410,7 +405,11 @@ mod tests {
         let mut untold = figures();
         untold[0].causes[0].ticks = None;
         let gate = Gate::judge(&["ticks 0".parse().unwrap()], Some(&untold)).unwrap();
-        assert_eq!((gate.held, gate.of[0].was), (None, None), "ticks are not told from other timers");
+        assert_eq!(
+            (gate.held, gate.of[0].was),
+            (None, None),
+            "ticks are not distinguished from other timers"
+        );
         let judged = |limit: &str| Gate::judge(&[limit.parse().unwrap()], Some(&figures())).unwrap().held;
         assert_eq!(judged("tikcs 0"), None, "no cause has this name");
         assert_eq!(judged("fair-server 0"), Some(true), "it never occurred");

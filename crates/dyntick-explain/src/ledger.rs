@@ -64,12 +64,7 @@ impl Fault {
 pub struct Ledger<'a, W: Whose> {
     context: &'a Context,
     roll: Roll<W>,
-    /// The task that has each recorded CPU.
-    current: Map<u32, Task>,
-    /// The time of the last event of each CPU, ns.
-    last: Map<u32, u64>,
-    /// The task that went to sleep last on each CPU, until it is woken. Its stack follows its switch.
-    left: Map<u32, i32>,
+    cpus: Cpus,
     queues: Queues,
     /// The stopper threads (migration/N), which move running threads, each with the last one that woke it.
     stoppers: Map<i32, Option<Ended>>,
@@ -86,6 +81,25 @@ pub struct Ledger<'a, W: Whose> {
     faults_end: bool,
     /// True if system calls are recorded.
     calls: bool,
+}
+
+/// The recorded CPUs, from the first event of each on.
+#[derive(Default)]
+struct Cpus(Map<u32, Cpu>);
+
+struct Cpu {
+    /// The task that has it.
+    task: Task,
+    /// The time of its last event, ns.
+    last_ns: u64,
+    /// The task that went to sleep last on it, until it is woken. Its stack follows its switch.
+    left: Option<i32>,
+}
+
+impl Cpus {
+    fn task(&self, cpu: u32) -> Option<&Task> {
+        self.0.get(&cpu).map(|cpu| &cpu.task)
+    }
 }
 
 /// The threads that are ready on each CPU.
@@ -155,9 +169,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         Self {
             context,
             roll: Roll { whose, threads: Map::default(), more: 0 },
-            current: Map::default(),
-            last: Map::default(),
-            left: Map::default(),
+            cpus: Cpus::default(),
             queues: Queues::default(),
             stoppers: stoppers.map(|(pid, _)| (*pid, None)).collect(),
             asleep: Map::default(),
@@ -182,14 +194,15 @@ impl<'a, W: Whose> Ledger<'a, W> {
     pub fn event(&mut self, event: &Event) {
         use EventKind::*;
         if self.is_recorded(event.cpu) {
-            match self.current.get(&event.cpu).map(|task| task.pid) {
+            match self.cpus.0.get_mut(&event.cpu) {
                 None => self.begin_cpu(event),
-                Some(0) if event.pid != 0 && self.left.get(&event.cpu) != Some(&event.pid) => {
-                    self.left_idle(event);
+                Some(cpu) => {
+                    let last = std::mem::replace(&mut cpu.last_ns, event.ts);
+                    if cpu.task.pid == 0 && event.pid != 0 && cpu.left != Some(event.pid) {
+                        self.left_idle(event, last);
+                    }
                 }
-                Some(_) => {}
             }
-            self.last.insert(event.cpu, event.ts);
         }
         match &event.kind {
             SchedSwitch { prev, prev_comm, prev_state, next, next_comm } if self.is_recorded(event.cpu) => {
@@ -197,7 +210,9 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 self.take_turns(event.cpu, event.ts, Task::named(*next, next_comm));
                 self.enter(event.ts, *next, next_comm);
                 if wait::Sleep::of(*prev_state) != wait::Sleep::None {
-                    self.left.insert(event.cpu, *prev);
+                    if let Some(cpu) = self.cpus.0.get_mut(&event.cpu) {
+                        cpu.left = Some(*prev);
+                    }
                 }
             }
             SchedWaking { pid, target } => {
@@ -246,7 +261,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// Notes the task of a CPU at its first event: it has had the CPU since the begin.
     fn begin_cpu(&mut self, event: &Event) {
         let comm = self.context.comms.get(&event.pid).cloned().unwrap_or_else(|| "?".into());
-        self.current.insert(event.cpu, Task::named(event.pid, &comm));
+        let task = Task::named(event.pid, &comm);
+        self.cpus.0.insert(event.cpu, Cpu { task, last_ns: event.ts, left: None });
         let begin = self.context.window.0;
         let running = State::Running { since: begin };
         self.roll.follow(self.context, event.pid, &comm, || running, begin);
@@ -254,15 +270,16 @@ impl<'a, W: Whose> Ledger<'a, W> {
 
     /// A task has the CPU that was idle at its last event. Some kernels of virtual machines trace no switch when a CPU
     /// leaves idle, so the task has had it since that event, or since it wanted it.
-    fn left_idle(&mut self, event: &Event) {
+    fn left_idle(&mut self, event: &Event, last: u64) {
         let (cpu, pid) = (event.cpu, event.pid);
         let comm = self.context.comms.get(&pid).cloned().unwrap_or_else(|| "?".into());
-        let last = self.last.get(&cpu).copied();
-        let since = match self.roll.threads.get(&pid) {
-            Some(one) => last.max(one.state.begin()).filter(|_| !matches!(one.state, State::Ended)),
+        let since = match self.roll.threads.get(&pid).map(|one| one.state.begin()) {
             None => last,
+            Some(Some(begin)) => last.max(begin),
+            // Its end was seen, so this is another thread of that number.
+            Some(None) => event.ts,
         };
-        let since = since.unwrap_or(event.ts).min(event.ts);
+        let since = since.min(event.ts);
         self.take_turns(cpu, since, Task::named(pid, &comm));
         self.enter(since, pid, &comm);
     }
@@ -275,7 +292,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             return;
         };
         one.name(comm);
-        one.end_state(now, self.context, &self.current);
+        one.end_state(now, self.context, &self.cpus);
         match wait::Sleep::of(prev_state) {
             wait::Sleep::Dead => {
                 one.account.died(now);
@@ -296,7 +313,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// Divides the time of those that wait for a CPU: another task has it from now on.
     fn take_turns(&mut self, cpu: u32, ts: u64, next: Task) {
         let now = self.clamp(ts);
-        let before = self.current.insert(cpu, next);
+        let before = self.cpus.0.get_mut(&cpu).map(|cpu| std::mem::replace(&mut cpu.task, next));
         for pid in self.queues.0.get(&cpu).into_iter().flatten() {
             let one = self.roll.threads.get_mut(pid);
             if let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu == cpu) {
@@ -316,14 +333,14 @@ impl<'a, W: Whose> Ledger<'a, W> {
         if let Some(ready) = one.ready() {
             self.queues.remove(ready.cpu, pid);
         }
-        one.end_state(now, self.context, &self.current);
+        one.end_state(now, self.context, &self.cpus);
         one.state = State::Running { since: now };
     }
 
     /// A wake-up begins.
     fn wake(&mut self, event: &Event, pid: i32, target: u32) {
-        if self.left.get(&target) == Some(&pid) {
-            self.left.remove(&target);
+        if let Some(cpu) = self.cpus.0.get_mut(&target).filter(|cpu| cpu.left == Some(pid)) {
+            cpu.left = None;
         }
         let now = self.clamp(event.ts);
         let Some(Followed { state: State::Asleep(asleep), .. }) = self.roll.threads.get(&pid) else { return };
@@ -356,7 +373,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(ts);
         let one = self.roll.threads.get_mut(&pid);
         let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu != target) else { return };
-        ready.until(now, self.current.get(&ready.cpu));
+        ready.until(now, self.cpus.task(ready.cpu));
         self.queues.remove(ready.cpu, pid);
         ready.cpu = target;
         self.queues.add(target, pid);
@@ -373,13 +390,13 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
         one.account.moved(by.clone());
         let Some(ready) = one.ready() else { return };
-        ready.until(now, self.current.get(&ready.cpu));
+        ready.until(now, self.cpus.task(ready.cpu));
         self.queues.remove(ready.cpu, pid);
         if is_seen {
             (ready.cpu, ready.moved) = (to, Some(by));
             self.queues.add(to, pid);
         } else {
-            one.end_state(now, self.context, &self.current);
+            one.end_state(now, self.context, &self.cpus);
             one.state = State::Unseen { since: now };
         }
     }
@@ -487,7 +504,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             return Ended::Interrupt;
         }
         let named = self.roll.threads.get(&event.pid).map(|one| one.task.clone());
-        let current = self.current.get(&event.cpu).filter(|task| task.pid == event.pid).cloned();
+        let current = self.cpus.task(event.cpu).filter(|task| task.pid == event.pid).cloned();
         let known = || self.names.get(&event.pid).or_else(|| self.context.comms.get(&event.pid));
         let comm = || known().cloned().unwrap_or_else(|| "?".into());
         Ended::Task(named.or(current).unwrap_or_else(|| Task::named(event.pid, &comm())))
@@ -505,7 +522,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             one.lock_without_end(end);
             one.called(end, false);
             if !matches!(one.state, State::Ended) {
-                one.end_state(end, self.context, &self.current);
+                one.end_state(end, self.context, &self.cpus);
             }
             accounts.push(one.account.finish(one.task, end, self.faults_end, self.calls, self.context));
         }

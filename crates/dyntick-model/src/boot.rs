@@ -218,7 +218,8 @@ fn isolation(line: &CommandLine, wanted: &Wanted, reader: Reader<'_>) -> Vec<Str
     full.into_iter().chain(isolcpus).collect()
 }
 
-fn has_nohz_flag(line: &CommandLine) -> bool {
+/// Returns true if the line asks in `isolcpus=` for CPUs without a tick.
+pub fn has_nohz_flag(line: &CommandLine) -> bool {
     line.get("isolcpus").is_some_and(|value| value.split(',').any(|word| word == "nohz"))
 }
 

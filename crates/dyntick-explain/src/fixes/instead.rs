@@ -20,8 +20,7 @@ pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Ve
     if fix.action.has(Hole::Group) && target.group().is_none() {
         return Some(vec![of_group()]);
     }
-    let is_missing = matches!(fix.action, Fix::Boot(parameters) if parameters.split(' ').any(|one| host.settings.lacks(one)));
-    if needs_others && others.is_empty() && !is_missing {
+    if needs_others && others.is_empty() && missing(fix, host).is_none() {
         return Some(vec![PrintedFix {
             action: Fix::Advice(choose(fix, host)),
             effect: fix.remarked_effect(),
@@ -139,10 +138,15 @@ fn of_ended(
     all
 }
 
+/// The first boot parameter of a fix that this kernel is built without.
+fn missing(fix: &RuleFix, host: Host<'_>) -> Option<&'static str> {
+    let Fix::Boot(parameters) = fix.action else { return None };
+    parameters.split(' ').find(|parameter| host.settings.lacks(parameter))
+}
+
 /// The option that the kernel would need, if a fix lacks nothing else.
 pub(super) fn of_missing(fix: &RuleFix, host: Host<'_>) -> Option<PrintedFix> {
-    let Fix::Boot(parameters) = fix.action else { return None };
-    let missing = parameters.split(' ').find(|parameter| host.settings.lacks(parameter))?;
+    let missing = missing(fix, host)?;
     let (option, name) = (option_of(missing)?, missing.split('=').next()?);
     let action =
         format!("a kernel with CONFIG_{option}, booted with {name}=: this kernel has no CONFIG_{option}");

@@ -3,9 +3,9 @@
 
 use super::account::{Account, Spent};
 use super::wait::{Asleep, Ended, Ready};
-use super::{Fault, Place};
+use super::{Cpus, Fault, Place};
 use crate::{Context, Task};
-use dyntick_model::{Map, Symbol};
+use dyntick_model::Symbol;
 use std::sync::Arc;
 
 /// The state of a thread.
@@ -158,12 +158,12 @@ impl Followed {
 
     /// Ends the present state, and adds its time. A thread that is ready or asleep and gives its CPU up, or gets one
     /// without a wake-up, has had events that were lost.
-    pub fn end_state(&mut self, now: u64, context: &Context, current: &Map<u32, Task>) {
+    pub fn end_state(&mut self, now: u64, context: &Context, cpus: &Cpus) {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Running { since } => self.account.ran(since, now),
             State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(since)),
             State::Ready(mut ready) => {
-                ready.until(now, current.get(&ready.cpu));
+                ready.until(now, cpus.task(ready.cpu));
                 self.account.waited(ready, now, context);
             }
             State::Asleep(asleep) => self.account.slept(asleep, now, None, None, None),
