@@ -131,7 +131,7 @@ impl Opened {
     /// The folder at this path, or behind the symbolic link there.
     ///
     /// # Errors
-    /// Where there is none, or it cannot be opened.
+    /// If there is none, or it cannot be opened.
     pub fn at(path: &Path) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags};
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
@@ -173,7 +173,7 @@ fn is_own(found: &io::Result<Metadata>) -> bool {
 /// Takes the right to write from all but the owner of what is in a folder: a umask of 002 leaves it to the group.
 ///
 /// # Errors
-/// Where that is not allowed.
+/// If that is not allowed.
 pub fn close_to_others(folder: &Path) -> io::Result<()> {
     let close = |path: &Path| {
         let mode = path.symlink_metadata()?.mode();

@@ -193,9 +193,9 @@ check = [{ case = 'busy', figure = 'ticks_share_of_hz', is = '> 0' }]
     let compared = dyntick().args(["compare", "--json", &run, &format!("again={run}")]).output().unwrap();
     let json: serde_json::Value = serde_json::from_slice(&compared.stdout).unwrap();
     assert_eq!(json["disturbed_runs"], serde_json::json!([1, 1]));
-    let told = json["notes"].to_string();
+    let notes = json["notes"].to_string();
     let host = "again: a difference may come from the host: it took too much time in 1 of the runs";
-    assert!(told.contains(host), "{told}");
+    assert!(notes.contains(host), "{notes}");
     // A copy, with its seal, is the same run.
     let runs = study.path("copies/runs");
     for copy in ["one", "two"] {

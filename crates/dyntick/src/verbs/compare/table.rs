@@ -50,7 +50,7 @@ impl Line<'_> {
 
 /// A table of these lines, in their order, the points of a distribution below its name.
 ///
-/// Where a side has fewer runs than are needed at all, the lead says how many once.
+/// If a side has fewer runs than are needed at all, the lead says how many once.
 pub fn lines(lines: &[Line<'_>], labels: [&str; 2], needed: usize, notes: Vec<String>) -> Block {
     let heads = words::short(labels);
     let mut rows: Vec<Vec<Cell>> = Vec::new();
