@@ -75,7 +75,8 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     finding.composed(composed.map(|mut composed| {
         // So would a flag of isolcpus= beside nohz_full= with other CPUs.
         let contradicts = |word: &str| {
-            boot::has_nohz_flag(&CommandLine::parse(word)) && composed.with.iter().any(|with| with.starts_with("nohz_full="))
+            boot::has_nohz_flag(&CommandLine::parse(word))
+                && composed.with.iter().any(|with| with.starts_with("nohz_full="))
         };
         composed.without.retain(|word| must_be_equal || is_empty(word) || contradicts(word));
         composed

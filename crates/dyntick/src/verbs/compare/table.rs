@@ -3,7 +3,7 @@
 
 use super::words::{self, DIGITS, number, signed};
 use dyntick_model::digits::{rounded, shift};
-use dyntick_report::{Block, Cell, Column, Table, row};
+use dyntick_report::{Block, Cell, Column, Table, numbers, row};
 use dyntick_stats::compare::{Change, Figure, Flag, Outcome, Refusal, Row, SideFigure, Verdict};
 use dyntick_stats::{Better, Bounds, Estimate, Point, Ratio, Tail};
 
@@ -203,7 +203,7 @@ fn verdict(verdict: &Verdict, better: Better, figure: &Figure, needed: usize) ->
             format!("the same within {} %", number((percent * 10.0).round() / 10.0))
         }
         Verdict::Inconclusive { more_runs: Some(more) } => {
-            format!("open (at least {more} more runs)")
+            format!("open (at least {})", numbers::counted(*more, "more run"))
         }
         Verdict::Inconclusive { more_runs: None } => match figure.could_show {
             Some(least) => format!("open (could have shown {})", number(least)),
