@@ -44,8 +44,10 @@ INLINE u64 exchange(struct row *row, struct slot *slot, u64 from, u64 to)
 }
 
 /* The place of a key that is not where it belongs, or not there at all yet. */
-RARE u32 search(struct row *row, u64 key, u32 first)
+APART u32 search(u64 key, u32 first)
 {
+	struct row *row = own_row();
+
 	if (!row)
 		return 0;
 	for (u32 probe = 0; probe < PROBES; probe++) {
@@ -68,7 +70,7 @@ INLINE u32 place_of(struct row *row, u64 key)
 
 	if (row->slots[place].key == key)
 		return place;
-	return search(row, key, first);
+	return search(key, first);
 }
 
 /* How many bits a number has. */
@@ -126,8 +128,9 @@ INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
 }
 
 /* Tells of one that took long. An idle task's turns are long. */
-RARE int tell(struct row *row, u32 slot, u64 start, u64 ns)
+APART int tell(u32 slot, u64 start, u64 ns)
 {
+	struct row *row = own_row();
 	struct detail detail = { .start = start, .ns = ns, .slot = slot };
 
 	if (!row || slot == IDLE)
@@ -164,7 +167,7 @@ INLINE u64 end_at(struct row *row, struct open *open, u64 now)
 	open->start = 0;
 	took(slot_at(row, open->slot), ns);
 	if (ns > details_over)
-		tell(row, open->slot, start, ns);
+		tell(open->slot, start, ns);
 	return ns;
 }
 

@@ -109,6 +109,8 @@ static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = 
 #define INLINE static inline __attribute__((always_inline))
 /* What is rare is called, so that it takes no registers away. */
 #define RARE static __attribute__((noinline))
+/* The same, verified once and not for each state of each call: takes and returns numbers only, which may be any. */
+#define APART __attribute__((noinline))
 
 /* Some of the helpers are for such programs only. */
 const char terms[] SECTION("license") = "GPL";

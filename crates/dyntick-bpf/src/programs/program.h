@@ -40,28 +40,28 @@ INLINE int give(struct row *row, struct slot *slot, u64 found, u64 key, u64 firs
  * The place of a program that is not where it belongs, or not there at all yet. The first slot that is
  * free, or whose program has had nothing added since the reader read it, is given to it.
  */
-RARE u32 search_program(struct row *row, u64 key, u64 first, u64 second)
+APART u32 search_program(u64 key, u64 first, u64 second)
 {
-	u32 chosen = unnamed(key);
-	u64 owner = 0;
+	struct row *row = own_row();
 
 	if (!row)
 		return 0;
 	for (u32 probe = 0; probe < PROGRAM_PROBES; probe++) {
-		u32 number = (number_of(key) + probe) & (PROGRAMS - 1);
-		struct slot *slot = &row->slots[FIXED + FOUND + number];
+		u32 place = FIXED + FOUND + ((number_of(key) + probe) & (PROGRAMS - 1));
+		struct slot *slot = &row->slots[place];
+
+		if (slot->key == key && is_called(slot, first, second))
+			return place;
+	}
+	for (u32 probe = 0; probe < PROGRAM_PROBES; probe++) {
+		u32 number = (number_of(key) + probe) & (PROGRAMS - 1), place = FIXED + FOUND + number;
+		struct slot *slot = &row->slots[place];
 		u64 found = slot->key, settled = row->settled[number];
 
-		if (found == key && is_called(slot, first, second))
-			return FIXED + FOUND + number;
-		if (chosen < FIXED && (!found || (settled && settled == slot->count))) {
-			chosen = FIXED + FOUND + number;
-			owner = found;
-		}
+		if (!found || (settled && settled == slot->count))
+			return give(row, slot, found, key, first, second) ? place : unnamed(key);
 	}
-	if (chosen >= FIXED && !give(row, slot_at(row, chosen), owner, key, first, second))
-		chosen = unnamed(key);
-	return chosen;
+	return unnamed(key);
 }
 
 /* Whose task this is; `is_own` if it is known to be one that is followed. */
@@ -90,7 +90,7 @@ INLINE void begin_turn(struct row *row, u32 thread, u32 family, u64 first, u64 s
 
 	COMPUTED(slot);
 	if (slot->key != key || !is_called(slot, first, second)) {
-		place = search_program(row, key, first, second);
+		place = search_program(key, first, second);
 		slot = slot_at(row, place);
 	}
 	begin_in(slot, row, &row->task, place, thread, now);

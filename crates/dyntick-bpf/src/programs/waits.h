@@ -131,17 +131,16 @@ INLINE struct thread *thread_at(struct table *table, u32 place)
 	return &table->threads[place & (THREADS - 1)];
 }
 
-/* The slot of a thread that is not where it belongs. */
-RARE struct thread *search_thread(struct table *table, u32 tid)
+/* How far from where it belongs the slot of a thread is that is not there; 0 if it has none. */
+APART u32 search_thread(u32 tid)
 {
+	struct table *table = all_threads();
+
 	if (!table)
 		return 0;
-	for (u32 probe = 1; probe < THREAD_PROBES; probe++) {
-		struct thread *thread = thread_at(table, tid + probe);
-
-		if (thread->tid == tid)
-			return thread;
-	}
+	for (u32 probe = 1; probe < THREAD_PROBES; probe++)
+		if (thread_at(table, tid + probe)->tid == tid)
+			return probe;
 	return 0;
 }
 
@@ -149,10 +148,12 @@ RARE struct thread *search_thread(struct table *table, u32 tid)
 INLINE struct thread *thread_of(struct table *table, u32 tid)
 {
 	struct thread *thread = thread_at(table, tid);
+	u32 away;
 
 	if (thread->tid == tid)
 		return thread;
-	return thread->displaced ? search_thread(table, tid) : 0;
+	away = thread->displaced ? search_thread(tid) : 0;
+	return away ? thread_at(table, tid + away) : 0;
 }
 
 /* The idle time of a CPU at a time at which its `idle` was this. */
@@ -217,8 +218,10 @@ INLINE int is(const struct rival *rival, u64 first, u64 second)
 }
 
 /* The place of a rival that is not where it belongs, or not there at all yet; RIVALS if there is no room. */
-RARE u32 search_rival(struct cpu *cpu, u64 first, u64 second, u32 place)
+APART u32 search_rival(u64 first, u64 second, u32 place)
 {
+	struct cpu *cpu = cpu_of(this_cpu());
+
 	if (!cpu)
 		return RIVALS;
 	for (u32 probe = 0; probe < RIVAL_PROBES; probe++) {
@@ -244,8 +247,9 @@ INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second)
 
 	if (is(rival, first, second))
 		return rival;
-	place = search_rival(cpu, first, second, place);
-	return place < RIVALS ? &cpu->rivals[place] : 0;
+	place = search_rival(first, second, place);
+	/* The verifier wants the mask, too. */
+	return place < RIVALS ? &cpu->rivals[place & (RIVALS - 1)] : 0;
 }
 
 /* Nothing ran, and not since the CPU had to leave idle: the thread was throttled, perhaps. */

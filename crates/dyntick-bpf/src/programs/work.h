@@ -41,7 +41,7 @@ INLINE void end_work(struct row *row)
 	row->work.start = 0;
 	took_at_last(slot, ns, ran);
 	if (ns > details_over)
-		tell(row, row->work.slot, row->work_began, ns);
+		tell(row->work.slot, row->work_began, ns);
 }
 
 INLINE struct paused *paused_of(struct row *row, u32 worker)
