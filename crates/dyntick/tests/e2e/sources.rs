@@ -137,8 +137,8 @@ fn assert_losses_are_exact() -> Result<(), String> {
     let seen = watch(&wanted, Some(8), || works(&["guest-probe", "page-fault", "-C", &cpu, "-n", LOST_OF]))?;
     let all = |snapshot: &Snapshot| -> u64 { counts(snapshot).values().map(|count| count.count).sum() };
     let (least, counted, most) = (all(&seen.inner), all(&seen.traced), all(&seen.outer));
-    let lost = seen.traced.lost.overrun;
-    println!("{counted} counted, {lost} lost, {least} to {most} happened");
+    let lost = seen.traced.lost.events();
+    println!("{counted} counted, lost: {:?}, {least} to {most} happened", seen.traced.lost);
     assert!(lost > 0 && least >= LOST_OF.parse().unwrap());
     assert!(least <= counted + lost + BETWEEN && counted + lost <= most + BETWEEN);
     Ok(())
