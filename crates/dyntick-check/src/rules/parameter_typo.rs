@@ -61,6 +61,13 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     if !isolates(name) {
         return finding.boot(fixed);
     }
+    let manager = machine.manager().filter(|_| name == "isolcpus" && machine.wanted().domain.is_empty());
+    if let Some(manager) = manager {
+        let way = format!("{} keeps CPUs free by affinity", manager.value);
+        return finding.seen([manager]).so(format!(
+            "It has no effect, and '{fixed}' would keep all threads of a container on one CPU: {way}."
+        ));
+    }
     // Other redundant parameters are no matter of spelling, and have their own rule. Where all lists must be equal
     // (before 5.18), one that is left would contradict the intended one.
     let is_empty = |word: &String| {
