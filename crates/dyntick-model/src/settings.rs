@@ -18,6 +18,10 @@ pub struct Settings {
     /// True if no driver offers idle states: the kernel halts idle CPUs, and nothing chooses or limits how deep.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_idle_states: bool,
+    /// True if the CPU is known to have no counter of system management interrupts: only Intel's have one
+    /// (`MSR_SMI_COUNT`), and a hypervisor does not show it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_smi_counter: bool,
 }
 
 impl Settings {

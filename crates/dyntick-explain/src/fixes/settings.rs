@@ -22,6 +22,16 @@ const IN_A_GUEST: &str = "this is a virtual machine";
 /// The file that names the driver of idle states; its text is `none` if there is none.
 const IDLE_DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
+/// The file that lists the tracers that a kernel is built with.
+const TRACERS: &str = "/sys/kernel/tracing/available_tracers";
+
+/// The option of the tracer that finds where interrupts are disabled, and its command in advice.
+const IRQSOFF_TRACER: &str = "IRQSOFF_TRACER";
+const IRQSOFF_COMMAND: &str = "trace-cmd record -p irqsoff";
+
+/// The flag that counts system management interrupts.
+const SMI_FLAG: &str = "--smi";
+
 /// The first words of advice that limits idle states.
 const OF_IDLE_STATES: &str = "hold /dev/cpu_dma_latency";
 
@@ -34,8 +44,11 @@ pub fn settings_of(read: impl Fn(&str) -> Option<String>, config: Option<&Kernel
             let governors = read(AVAILABLE_GOVERNORS);
             // A kernel with the option has the file, whatever it was booted with (drivers/base/cpu.c).
             let lacks_nohz_full = read(ONLINE).is_some() && read(NOHZ_FULL).is_none();
-            let lacks = |option: &&str| {
-                lacks_governor(governors.as_deref(), option) || *option == "NO_HZ_FULL" && lacks_nohz_full
+            let lacks_irqsoff = read(TRACERS).is_some_and(|tracers| !tracers.contains("irqsoff"));
+            let lacks = |option: &&str| match *option {
+                "NO_HZ_FULL" => lacks_nohz_full,
+                IRQSOFF_TRACER => lacks_irqsoff,
+                option => lacks_governor(governors.as_deref(), option),
             };
             options().filter(lacks).map(str::to_owned).collect()
         }
@@ -52,15 +65,25 @@ pub fn missing_options(config: &KernelConfig) -> BTreeSet<String> {
 pub fn settings_with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<String>) -> Settings {
     let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
     let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
-    let virtual_machine = read(CPUINFO).is_some_and(|text| has_hypervisor_flag(&text));
-    let no_idle_states = read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none");
-    Settings { files: paths.filter_map(known).collect(), without, virtual_machine, no_idle_states }
+    let cpus = read(CPUINFO).unwrap_or_default();
+    let virtual_machine = has_hypervisor_flag(&cpus);
+    let is_other_vendor = |line: &str| line.starts_with("vendor_id") && !line.contains("GenuineIntel");
+    Settings {
+        files: paths.filter_map(known).collect(),
+        without,
+        virtual_machine,
+        no_idle_states: read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none"),
+        no_smi_counter: virtual_machine || cpus.lines().any(is_other_vendor),
+    }
 }
 
-/// Returns true if advice is for machines of this kind.
+/// Returns true if advice is for machines and kernels of this kind.
 pub(super) fn concerns(settings: &Settings, advice: &str) -> bool {
     let of_a_guest = settings.virtual_machine || !advice.starts_with(IN_A_GUEST);
-    of_a_guest && !(settings.no_idle_states && advice.starts_with(OF_IDLE_STATES))
+    let is_missing = settings.no_idle_states && advice.starts_with(OF_IDLE_STATES)
+        || settings.no_smi_counter && advice.contains(SMI_FLAG)
+        || settings.without.contains(IRQSOFF_TRACER) && advice.contains(IRQSOFF_COMMAND);
+    of_a_guest && !is_missing
 }
 
 /// Returns true if a command writes to an idle state that this machine does not have.
@@ -88,13 +111,13 @@ fn fixes() -> impl Iterator<Item = &'static RuleFix> {
     rules::all().iter().flat_map(|rule| rule.fixes)
 }
 
-/// The options that their boot parameters need.
+/// The options that they need.
 fn options() -> impl Iterator<Item = &'static str> {
     let parameters = fixes().filter_map(|fix| match fix.action {
         Fix::Boot(parameters) => Some(parameters),
         _ => None,
     });
-    parameters.flat_map(|parameters| parameters.split(' ')).filter_map(option_of)
+    parameters.flat_map(|parameters| parameters.split(' ')).filter_map(option_of).chain([IRQSOFF_TRACER])
 }
 
 /// Returns true for the words of `sched/features`, which are all capitals.
@@ -181,6 +204,31 @@ mod tests {
         assert!(concerns(&of("hypervisor lahf_lm"), "this is a virtual machine: see steal"));
         assert!(!concerns(&of("lahf_lm"), "this is a virtual machine: see steal"));
         assert!(concerns(&of("lahf_lm"), "use a longer --interval"));
+    }
+
+    #[test]
+    fn tools_are_advised_only_where_they_work() {
+        let advice = |words: &str| {
+            let of_rules = fixes().map(|fix| text(&fix.action));
+            of_rules.filter(|text| text.contains(words)).collect::<Vec<&str>>()
+        };
+        let (smi, irqsoff) = (advice(SMI_FLAG), advice(IRQSOFF_COMMAND));
+        assert!(!smi.is_empty() && !irqsoff.is_empty());
+        let cpu = |vendor: &'static str| {
+            settings_of(|path| (path == CPUINFO).then(|| format!("vendor_id\t: {vendor}\n")), None)
+        };
+        assert!(smi.iter().all(|words| concerns(&cpu("GenuineIntel"), words)));
+        assert!(!smi.iter().any(|words| concerns(&cpu("AuthenticAMD"), words)));
+        let tracers =
+            |list: &'static str| settings_of(|path| (path == TRACERS).then(|| list.to_owned()), None);
+        assert!(irqsoff.iter().all(|words| concerns(&tracers("irqsoff function nop"), words)));
+        assert!(!irqsoff.iter().any(|words| concerns(&tracers("function nop"), words)));
+        let config = KernelConfig::parse("CONFIG_IRQSOFF_TRACER=y\n");
+        assert!(irqsoff.iter().all(|words| concerns(&settings_of(|_| None, Some(&config)), words)));
+        assert!(
+            irqsoff.iter().all(|words| concerns(&settings_of(|_| None, None), words)),
+            "nothing is known"
+        );
     }
 
     #[test]
