@@ -136,14 +136,18 @@ pub struct Distribution {
     pub overflows: [u64; 2],
 }
 
+/// The fewest runs of each side that can decide one of so many figures judged together.
+pub fn fewest_runs(figures: usize) -> usize {
+    crate::shift::fewest(ALPHA / figures.max(1) as f64)
+}
+
 impl Comparison {
     /// Compares the sides.
     pub fn of(sides: &[Side], question: Question) -> Self {
         let mut rows = rows(sides, &question);
         let tests = judge(&mut rows, question.same_within);
         let labels = sides.iter().map(|side| side.label.clone()).collect();
-        let needed_runs = crate::shift::fewest(ALPHA / tests.max(1) as f64);
-        Self { labels, tests, needed_runs, rows, missing: missing(sides), question }
+        Self { labels, tests, needed_runs: fewest_runs(tests), rows, missing: missing(sides), question }
     }
 }
 

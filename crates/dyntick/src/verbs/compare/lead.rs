@@ -33,11 +33,11 @@ fn kind(figure: &Figure) -> Kind {
 }
 
 /// The sentences on one side, a paragraph each.
-pub fn sentences(printed: &Printed, side: usize, lines: &[Line<'_>]) -> Vec<String> {
+pub fn sentences(printed: &Printed, side: usize, lines: &[Line<'_>], of_files: bool) -> Vec<String> {
     let comparison = &printed.comparison;
     let labels = [comparison.labels[0].as_str(), comparison.labels[side].as_str()];
     let mut sentences = vec![answer(lines, labels, comparison.question.same_within), counts(lines)];
-    sentences.extend(few_runs(comparison, lines, labels));
+    sentences.extend(few_runs(comparison, lines, labels, of_files));
     sentences.extend(exposures(lines, labels));
     sentences.extend(settings(printed, side, labels));
     sentences.extend(missing(comparison, side, labels));
@@ -188,7 +188,12 @@ fn counts(lines: &[Line<'_>]) -> String {
 }
 
 /// The number of runs that could decide what too few runs leave open.
-fn few_runs(comparison: &Comparison, lines: &[Line<'_>], labels: [&str; 2]) -> Option<String> {
+fn few_runs(
+    comparison: &Comparison,
+    lines: &[Line<'_>],
+    labels: [&str; 2],
+    of_files: bool,
+) -> Option<String> {
     let needed = comparison.needed_runs;
     let has_few = |line: &&Line<'_>| {
         matches!(line.figure.verdict, Verdict::Inconclusive { .. } | Verdict::RunsDiffer)
@@ -202,14 +207,13 @@ fn few_runs(comparison: &Comparison, lines: &[Line<'_>], labels: [&str; 2]) -> O
     } else {
         format!("{} of {}, {} of {}", runs[0], labels[0], runs[1], labels[1])
     };
-    let fewer = if comparison.tests > 1 {
+    let how = if of_files { ", as a folder with a file for each run" } else { "" };
+    let fewer = if of_files && comparison.tests > 1 {
         " Fewer are enough with --metric NAME, which compares fewer figures."
     } else {
         ""
     };
-    Some(format!(
-        "Open figures need at least {needed} runs of each side ({have} here), as a folder with a file for each run.{fewer}"
-    ))
+    Some(format!("Open figures need at least {needed} runs of each side ({have} here){how}.{fewer}"))
 }
 
 /// The exposure of both sides, and that figures that grow with it are not judged.

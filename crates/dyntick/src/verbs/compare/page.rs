@@ -30,8 +30,10 @@ const ALL: Extent = Extent { lines: usize::MAX, notes: usize::MAX, tails: true, 
 
 /// The document: with `--full` all of it, else what fits.
 pub fn document(printed: &Printed, arguments: &Arguments) -> Document {
+    // Without sides as arguments the runs are dyntick's own, not files.
+    let of_files = !arguments.sides.is_empty();
     if arguments.full {
-        return of_extent(printed, ALL);
+        return of_extent(printed, ALL, of_files);
     }
     let sheet = arguments.target.sheet();
     let fits = |document: &Document| sheet.text(document).lines().count() <= LINES;
@@ -43,7 +45,7 @@ pub fn document(printed: &Printed, arguments: &Arguments) -> Document {
     let extents = smaller.into_iter().chain(by_lines.take_while(|extent| extent.lines > 4)).chain(few_notes);
     let mut last = None;
     for extent in extents {
-        let document = of_extent(printed, extent);
+        let document = of_extent(printed, extent, of_files);
         if fits(&document) {
             return document;
         }
@@ -52,7 +54,7 @@ pub fn document(printed: &Printed, arguments: &Arguments) -> Document {
     last.unwrap_or_default()
 }
 
-fn of_extent(printed: &Printed, extent: Extent) -> Document {
+fn of_extent(printed: &Printed, extent: Extent, of_files: bool) -> Document {
     let comparison = &printed.comparison;
     let sides: Vec<usize> = (1..comparison.labels.len()).collect();
     let headings: Vec<String> = sides
@@ -62,7 +64,7 @@ fn of_extent(printed: &Printed, extent: Extent) -> Document {
     let mut document = Document::default();
     for (side, heading) in sides.iter().zip(&headings) {
         let lines = lines(comparison, *side);
-        let sentences = lead::sentences(printed, *side, &lines);
+        let sentences = lead::sentences(printed, *side, &lines, of_files);
         if let [_] = sides[..] {
             document.title.clone_from(heading);
             document.lead = sentences;

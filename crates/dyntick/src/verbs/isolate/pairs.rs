@@ -13,6 +13,7 @@ use dyntick_lab::sides::{self, KnownSide, SideError};
 use dyntick_model::Clock;
 use dyntick_observe::live::{self, Choice, Kind};
 use dyntick_record::{Ledger, PREEMPTED, Part};
+use dyntick_stats::compare::fewest_runs;
 use dyntick_stats::{Better, Metric, MetricName, Values};
 use std::fs::File;
 use std::path::Path;
@@ -76,6 +77,13 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
     let question =
         compare::Arguments::of_runs(arguments.metric.clone(), arguments.json, arguments.full, target);
     let wanted = question.wanted()?;
+    let figures = OWN.len() + wanted.picks.len();
+    let fewest = fewest_runs(figures);
+    if (pairs as usize) < fewest {
+        output::note(format_args!(
+            "{pairs} pairs show figures and decide none: of {figures} figures that takes --compare {fewest}"
+        ));
+    }
     let folder = tempfile::tempdir().context("cannot make a folder for the command's output")?;
     for side in [Side::AsItIs, Side::Isolated] {
         std::fs::create_dir(folder.path().join(side.label()))?;
