@@ -163,9 +163,10 @@ impl Given {
         self.settings.push(Setting { flag: flag.to_owned(), key: key.to_owned(), name, value, label });
     }
 
-    /// An option that says again what another says: it would make two cases of one name.
+    /// An option with the value or the name of another: it would make two cases of one name.
     pub fn repeated(&self) -> Option<&str> {
-        let says_the_same = |a: &Setting, b: &Setting| a.axis() == b.axis() && a.value == b.value;
+        let says_the_same =
+            |a: &Setting, b: &Setting| a.axis() == b.axis() && (a.value == b.value || a.label == b.label);
         let mut all = self.settings.iter().enumerate();
         let again =
             all.find(|(at, setting)| self.settings[..*at].iter().any(|other| says_the_same(other, setting)));
@@ -333,6 +334,10 @@ mod tests {
         assert_eq!(given.repeated(), None);
         given.set("cpus = 4").unwrap();
         assert_eq!(given.repeated(), Some("--set cpus = 4"));
+        let mut given = Given::default();
+        given.kernel("a=debian:6.12", "debian:6.12", Some("a"));
+        given.kernel("a=debian:6.1", "debian:6.1", Some("a"));
+        assert_eq!(given.repeated(), Some("--kernel a=debian:6.1"));
     }
 
     #[test]

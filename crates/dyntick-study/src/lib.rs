@@ -354,7 +354,9 @@ pub enum StudyError {
     #[error(transparent)]
     Problems(#[from] Problems),
     /// An option that says again what another says.
-    #[error("{0}: given twice, which would run each case twice; give it once")]
+    #[error(
+        "cannot use {0}: another option has this value or name already; leave one out, or give it another NAME="
+    )]
     Repeated(String),
     /// `--full-size` of a study that has one size.
     #[error("--full-size: no case of {} has a full size ([case.full-size])", .0.display())]

@@ -149,7 +149,10 @@ fn what_a_study_lacks_is_told_before_it_runs() {
     let size = told(&["tools.toml", "--full-size"], 2);
     assert!(size.contains("no case of tools.toml has a full size"), "{size}");
     let twice = told(&["adaptive-ticks", "--kernel", "debian:6.12", "--kernel", "debian:6.12"], 2);
-    assert!(twice.starts_with("dyntick: --kernel debian:6.12: given twice"), "{twice}");
+    assert!(
+        twice.starts_with("dyntick: cannot use --kernel debian:6.12: another option has this value"),
+        "{twice}"
+    );
     told(&["adaptive-ticks", "--bisect", "--no-such-option"], 128);
 }
 
