@@ -55,8 +55,18 @@ pub enum ModuleError {
     },
 }
 
-/// The modules of these names and all that they depend on, dependencies first.
+/// The options of modules that a kernel for the laboratory may have built in.
+const OPTIONS: [(&str, &str); 1] = [("null_blk", "BLK_DEV_NULL_BLK")];
+
+/// Returns true if a kernel needs no module of this name, because it has it built in.
+fn is_built_in(kernel: &Kernel, name: &str) -> bool {
+    OPTIONS.iter().any(|(module, option)| *module == name && kernel.config.get(option) == Some("y"))
+}
+
+/// The modules of these names and all that they depend on, dependencies first. It omits those that are built in.
 pub fn with_dependencies(kernel: &Kernel, names: &[String]) -> Result<Vec<Module>, ModuleError> {
+    let names = names.iter().map(|name| canonical(name)).filter(|name| !is_built_in(kernel, name));
+    let names: Vec<String> = names.collect();
     let Some(first) = names.first() else { return Ok(Vec::new()) };
     let folder = kernel.modules.as_ref().ok_or_else(|| ModuleError::NoModules {
         module: first.clone(),
@@ -66,8 +76,8 @@ pub fn with_dependencies(kernel: &Kernel, names: &[String]) -> Result<Vec<Module
     list(folder, &mut files);
     let (begun, loaded) = (BTreeSet::new(), Vec::new());
     let mut wanted = Wanted { folder, files: &files, kernel, begun, bytes: 0, loaded };
-    for name in names {
-        wanted.add(&canonical(name))?;
+    for name in &names {
+        wanted.add(name)?;
     }
     Ok(wanted.loaded)
 }
@@ -211,24 +221,36 @@ mod tests {
         made::of_sections(&[(".modinfo", 1, &[b"depends=", needs.as_bytes(), b"\0"].concat())], 0)
     }
 
-    fn wanted(modules: &[(String, String)], first: &str) -> Result<Vec<String>, ModuleError> {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, needs) in modules {
-            std::fs::write(dir.path().join(format!("{name}.ko")), module(needs)).unwrap();
-        }
-        let kernel = Kernel {
+    fn kernel(modules: Option<&Path>, config: &str) -> Kernel {
+        Kernel {
             spec: String::new(),
             release: "6.12.0".parse().unwrap(),
             image: PathBuf::new(),
-            modules: Some(dir.path().to_owned()),
-            config: dyntick_model::KernelConfig::default(),
+            modules: modules.map(Path::to_owned),
+            config: dyntick_model::KernelConfig::parse(config),
             sha256: String::new(),
             source: String::new(),
             package: None,
             fallback: None,
             built: None,
-        };
-        let loaded = with_dependencies(&kernel, &[first.to_owned()])?;
+            tree: None,
+        }
+    }
+
+    #[test]
+    fn built_in_module_is_not_loaded() {
+        let names = ["null-blk".to_owned()];
+        let of = |config: &str| with_dependencies(&kernel(None, config), &names).map(|modules| modules.len());
+        assert_eq!(of("CONFIG_BLK_DEV_NULL_BLK=y\n").unwrap(), 0);
+        assert!(of("CONFIG_BLK_DEV_NULL_BLK=m\n").is_err() && of("").is_err());
+    }
+
+    fn wanted(modules: &[(String, String)], first: &str) -> Result<Vec<String>, ModuleError> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, needs) in modules {
+            std::fs::write(dir.path().join(format!("{name}.ko")), module(needs)).unwrap();
+        }
+        let loaded = with_dependencies(&kernel(Some(dir.path()), ""), &[first.to_owned()])?;
         Ok(loaded.into_iter().map(|module| module.name).collect())
     }
 
