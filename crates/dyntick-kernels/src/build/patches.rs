@@ -43,6 +43,16 @@ pub enum PatchError {
     /// Neither of the two kinds.
     #[error("{0} is neither a .patch, .diff nor .cocci file")]
     Kind(String),
+    /// A hunk with a line that no diff has, or with fewer or more lines than it announces.
+    #[error(
+        "cannot apply the patch {patch}: it is damaged at line {line}. A hunk's lines begin with a space, + or -, and are as many as it announces; if a mailer wrapped them, save it again, e.g. with b4 or git format-patch"
+    )]
+    Damaged {
+        /// The patch.
+        patch: String,
+        /// The line, from 1.
+        line: usize,
+    },
     /// A diff that names no file.
     #[error("the patch {0} contains no change")]
     Empty(String),
@@ -79,6 +89,16 @@ pub fn apply(
         // the tree gets regular files under the names that the patch says.
         let desk = Desk { tree: &tree, copies: place.folder(space, COPIES)?, space, place };
         desk.apply(patch)?;
+    }
+    Ok(())
+}
+
+/// Refuses patches that are damaged in themselves, before a source is downloaded for them.
+pub fn sound(patches: &[Part]) -> Result<(), PatchError> {
+    for patch in patches.iter().filter(|patch| !patch.is_semantic()) {
+        if let Some(line) = damaged_line(&patch.text) {
+            return Err(PatchError::Damaged { patch: patch.name.clone(), line });
+        }
     }
     Ok(())
 }
@@ -299,28 +319,68 @@ fn changed_files(diff: &str) -> Vec<String> {
     };
     // Only before the first hunk of a file are these its name; in a hunk they are changed lines.
     let mut files = BTreeSet::new();
-    let (mut old, mut new) = (0, 0);
+    let mut hunk = Hunk::default();
     for line in diff.lines() {
-        if let Some(counts) = hunk(line) {
-            (old, new) = counts;
-        } else if old == 0 && new == 0 {
+        if let Some(next) = Hunk::announced(line) {
+            hunk = next;
+        } else if hunk.is_complete() {
             files.extend(named(line).or_else(|| moved(line)));
         } else {
-            let (minus, plus) = (line.starts_with('-'), line.starts_with('+'));
-            let context = !minus && !plus && !line.starts_with('\\');
-            old -= u32::from((minus || context) && old > 0);
-            new -= u32::from((plus || context) && new > 0);
+            hunk.take(line);
         }
     }
     files.into_iter().collect()
 }
 
-/// The numbers of old and new lines that `@@ -1,5 +1,6 @@` announces.
-fn hunk(line: &str) -> Option<(u32, u32)> {
-    let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
-    let new = rest.split_once(" @@")?.0;
-    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
-    Some((count(old)?, count(new)?))
+/// The first line, from 1, at which patch(1) would call a diff malformed (GNU patch 2.7, `pch.c: another_hunk`).
+fn damaged_line(diff: &str) -> Option<usize> {
+    /// So many lines at the end of a file count as empty ones that were cut off.
+    const CUT_OFF: u32 = 2;
+    let mut hunk = Hunk::default();
+    let mut lines = 0;
+    for (at, line) in diff.lines().enumerate() {
+        lines = at + 1;
+        if hunk.is_complete() {
+            hunk = Hunk::announced(line).unwrap_or_default();
+        } else if !hunk.take(line) {
+            return Some(lines);
+        }
+    }
+    (hunk.old.max(hunk.new) > CUT_OFF).then_some(lines)
+}
+
+/// The numbers of old and new lines of a hunk that are still to come.
+#[derive(Clone, Copy, Default)]
+struct Hunk {
+    old: u32,
+    new: u32,
+}
+
+impl Hunk {
+    /// The numbers that `@@ -1,5 +1,6 @@` announces.
+    fn announced(line: &str) -> Option<Self> {
+        let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
+        let new = rest.split_once(" @@")?.0;
+        let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+        Some(Self { old: count(old)?, new: count(new)? })
+    }
+
+    fn is_complete(self) -> bool {
+        self.old == 0 && self.new == 0
+    }
+
+    /// Counts a line of the hunk. Returns false if it cannot be one.
+    fn take(&mut self, line: &str) -> bool {
+        let (minus, plus) = (line.starts_with('-'), line.starts_with('+'));
+        let is_remark = line.starts_with('\\');
+        let context = !minus && !plus && !is_remark;
+        // An empty line is context whose space was cut off; before a tab it may be, too.
+        let is_one = !context || line.is_empty() || line.starts_with([' ', '\t', '\r']);
+        let fits = is_remark || (!minus && !context || self.old > 0) && (!plus && !context || self.new > 0);
+        self.old -= u32::from((minus || context) && self.old > 0);
+        self.new -= u32::from((plus || context) && self.new > 0);
+        is_one && fits
+    }
 }
 
 /// From what patch(1) says: the file and number of each hunk that failed, of some. It may say so of a million.
@@ -399,6 +459,23 @@ fn places(rule: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn damage_is_found_before_a_source_is() {
+        for name in dyntick_model::shipped::PATCHES.names() {
+            let (file, text) = dyntick_model::shipped::PATCHES.find(name).unwrap();
+            sound(&[part(&file, &text)]).unwrap();
+        }
+        let line = |diff: &str| damaged_line(diff);
+        let head = "From: x\n\n--- a/x.c\n+++ b/x.c\n@@ -1,3 +1,4 @@ f()\n a\n";
+        assert_eq!(line(&format!("{head}+b\n c\n d\n-- \n2.47\n")), None);
+        assert_eq!(line(&format!("{head}+b\n\n d\n\\ No newline at end of file\n")), None);
+        assert_eq!(line(&format!("{head}+b\nwrapped\n c\n d\n")), Some(8), "a line that was wrapped");
+        assert_eq!(line(&format!("{head}+b\n+b\n c\n d\n")), Some(10), "one line more than announced");
+        assert_eq!(line(&format!("{head}+b\n c\n-- \n2.47\n")), Some(10), "one line too few");
+        assert_eq!(line(&format!("{head}+b\n")), None, "two empty lines may have been cut off");
+        assert_eq!(line(head), Some(6), "it ends within a hunk");
+    }
 
     #[test]
     fn patches_are_checked_without_the_complete_tree() {

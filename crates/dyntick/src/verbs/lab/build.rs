@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 pub struct Arguments {
     /// Study whose [kernels] are built: a name of `dyntick lab studies`, or a file
-    #[arg(required_unless_present = "source", conflicts_with = "source")]
+    #[arg(required_unless_present_any = ["source", "patches", "config"], conflicts_with = "source")]
     study: Option<PathBuf>,
     /// Build only this kernel of the study
     #[arg(requires = "study")]
@@ -26,10 +26,17 @@ pub struct Arguments {
     #[arg(long)]
     source: Option<String>,
     /// Without a study: fragments by name or path
-    #[arg(long, value_delimiter = ',', default_value = "lab", value_name = "NAME,…")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "lab",
+        value_name = "NAME,…",
+        requires = "source",
+        conflicts_with = "study"
+    )]
     config: Vec<String>,
     /// Without a study: a patch by name or path; may be given several times
-    #[arg(long = "patch", value_name = "NAME")]
+    #[arg(long = "patch", value_name = "NAME", requires = "source", conflicts_with = "study")]
     patches: Vec<String>,
     /// Print JSON
     #[arg(long)]
