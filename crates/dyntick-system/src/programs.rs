@@ -32,11 +32,11 @@ pub fn find_as_shell(program: &OsStr) -> Result<PathBuf> {
 }
 
 fn program_in(folders: impl Iterator<Item = PathBuf>, name: &Path) -> Result<PathBuf> {
-    let mut error = Error::from(ErrorKind::NotFound);
+    let mut error = Error::from_raw_os_error(libc::ENOENT);
     for place in folders.map(|folder| folder.join(name)) {
         match place.metadata() {
             Ok(found) if found.is_file() && found.permissions().mode() & 0o111 != 0 => return Ok(place),
-            Ok(_) => error = ErrorKind::PermissionDenied.into(),
+            Ok(_) => error = Error::from_raw_os_error(libc::EACCES),
             Err(_) => {}
         }
     }
