@@ -8,6 +8,7 @@ use super::products;
 use super::program::Builder;
 use super::{BuildError, LARGEST_CONFIG};
 use crate::cache::{Cache, CacheError, write_whole};
+use dyntick_model::Recipe;
 use dyntick_model::text::shortened;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct Built {
     /// The number of files that each patch changes; 0 for a semantic patch, empty for kernels from before it was kept.
     #[serde(default)]
     pub patch_files: Vec<usize>,
+    /// Its recipe, with complete paths; unknown of kernels from before it was kept.
+    #[serde(default)]
+    pub recipe: Option<Recipe>,
     /// `uname -r`.
     pub release: String,
     /// The number of its objects.
@@ -162,6 +166,7 @@ pub mod tests {
             config: config.iter().map(|name| (*name).to_owned()).collect(),
             patches: Vec::new(),
             patch_sha256: Vec::new(),
+            recipe: None,
             patch_files: Vec::new(),
             release: "6.12.0".to_owned(),
             objects: 1,

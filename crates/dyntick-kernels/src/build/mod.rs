@@ -126,6 +126,11 @@ pub enum BuildError {
         /// The reason.
         reason: String,
     },
+    /// The recipe of a built kernel makes another one by now.
+    #[error(
+        "nothing can be compiled for built:{0}: its source, a fragment, a patch or the compiler has changed since it was built; build it again (dyntick lab build)"
+    )]
+    Changed(String),
     /// The cases of the kernel are impossible with its configuration.
     #[error("{}", .0.join("\n"))]
     Unfit(Vec<String>),
@@ -166,6 +171,7 @@ fn build_from_newest(
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
     let parts = Parts::load(recipe)?;
+    patches::sound(&parts.patches)?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
     let company = walls::company(&source, &parts);
@@ -220,6 +226,7 @@ fn make(
         patches: built::names(&parts.patches),
         patch_sha256: parts.patches.iter().map(|part| hex::encode(Sha256::digest(&part.text))).collect(),
         patch_files: patches::files_of_all(&parts.patches),
+        recipe: Some(parts.recipe()),
         release: compiled.release.clone(),
         objects: compiled.objects,
         seconds: begin.elapsed().as_secs(),

@@ -5,7 +5,7 @@ use super::program::Builder;
 use super::run::run;
 use super::walls::Place;
 use super::workspace::{Workspace, replace};
-use super::{BuildError, Built, Parts, configure, patches, products, source, toolchain};
+use super::{BuildError, Built, Parts, configure, key, patches, products, source, toolchain, walls};
 use crate::cache::{Cache, CacheError};
 use dyntick_model::Recipe;
 use dyntick_system::confine;
@@ -25,6 +25,10 @@ pub fn module(
     let parts = Parts::load(recipe)?;
     let source = source::identify(&parts.source, cache, progress)?;
     let toolchain = toolchain::find(&parts)?;
+    let company = walls::company(&source, &parts);
+    if key::of(&parts, &source.id, &toolchain, company.as_deref()) != built.key {
+        return Err(BuildError::Changed(built.key.clone()));
+    }
     let place = Place::of(&source, &parts, &toolchain, cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;
     let space = Workspace::open(cache, &source.key, &pristine, progress)?;

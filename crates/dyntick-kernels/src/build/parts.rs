@@ -48,6 +48,12 @@ impl Part {
         self.kind() == Some(SEMANTIC)
     }
 
+    /// The name that finds it from any working folder.
+    fn place(&self) -> String {
+        let path = self.folder.as_ref().zip(Path::new(&self.file).file_name());
+        path.map_or(self.name.clone(), |(folder, file)| folder.join(file).to_string_lossy().into_owned())
+    }
+
     /// True if it comes with dyntick.
     pub fn is_shipped(&self) -> bool {
         self.folder.is_none()
@@ -77,6 +83,19 @@ impl Parts {
             config: all(&recipe.config, &shipped::FRAGMENTS, MOST_CONFIG)?,
             patches: all(&recipe.patches, &shipped::PATCHES, MOST_PATCHES)?,
         })
+    }
+}
+
+impl Parts {
+    /// The recipe, with complete paths.
+    pub(super) fn recipe(&self) -> Recipe {
+        let places = |parts: &[Part]| parts.iter().map(Part::place).collect();
+        let recipe = Recipe {
+            source: self.source.clone(),
+            config: places(&self.config),
+            patches: places(&self.patches),
+        };
+        std::env::current_dir().map_or(recipe.clone(), |folder| recipe.relative_to(&folder))
     }
 }
 
@@ -145,6 +164,7 @@ mod tests {
         std::fs::remove_file(&way).unwrap();
         std::os::unix::fs::symlink(&mine, &way).unwrap();
         assert_eq!(parts.config[0].folder.as_deref(), Some(&*theirs));
+        assert_eq!(parts.recipe().config, [theirs.join("f.config").to_string_lossy()]);
     }
 
     #[test]

@@ -24,7 +24,12 @@ pub(super) struct Files {
     pub package: Option<Package>,
     /// A note if the name may mean another kernel today.
     pub fallback: Option<String>,
+    /// The source tree that it was compiled in.
+    pub tree: Option<PathBuf>,
 }
+
+/// The image of an x86 kernel in the tree that it was compiled in.
+const IMAGE_IN_TREE: &str = "arch/x86/boot/bzImage";
 
 impl Files {
     /// A kernel that was built here.
@@ -36,14 +41,28 @@ impl Files {
             source: format!("{}, built to order as {}", built.source, built.key),
             package: None,
             fallback: None,
+            tree: None,
         }
     }
 
     /// An image with the files next to it: `boot/vmlinuz-RELEASE` has its configuration in
     /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all
-    /// in its folder, as in Fedora and, from 7.2 on, in Debian.
-    pub fn at(image: PathBuf) -> Self {
-        let image = real_path(&image);
+    /// in its folder, as in Fedora and, from 7.2 on, in Debian. A tree in which a kernel was compiled has its image, its
+    /// configuration and all that a module needs.
+    pub fn at(path: PathBuf) -> Self {
+        let path = real_path(&path);
+        let image = if path.is_dir() { path.join(IMAGE_IN_TREE) } else { path };
+        if let Some(tree) = tree_of(&image) {
+            return Files {
+                config: Some(tree.join(".config")),
+                modules: None,
+                source: format!("tree {}", tree.display()),
+                package: None,
+                fallback: None,
+                tree: Some(tree.to_owned()),
+                image,
+            };
+        }
         if let Some(folder) = among_modules(&image) {
             return Files {
                 config: Some(folder.join("config")).filter(|path| path.is_file()),
@@ -51,6 +70,7 @@ impl Files {
                 source: format!("file {}", image.display()),
                 package: None,
                 fallback: None,
+                tree: None,
                 image,
             };
         }
@@ -63,9 +83,20 @@ impl Files {
             source: format!("file {}", image.display()),
             package: None,
             fallback: None,
+            tree: None,
             image,
         }
     }
+}
+
+/// The tree that an image was compiled in, if a module can be compiled there: its own folder for a vmlinux.
+fn tree_of(image: &Path) -> Option<&Path> {
+    let tree = if image.ends_with(IMAGE_IN_TREE) {
+        image.ancestors().nth(Path::new(IMAGE_IN_TREE).components().count())?
+    } else {
+        image.parent().filter(|_| image.ends_with("vmlinux"))?
+    };
+    [".config", "Makefile", "Module.symvers"].iter().all(|file| tree.join(file).is_file()).then_some(tree)
 }
 
 /// The folder of an image that lies among its modules.
@@ -129,6 +160,18 @@ mod tests {
         std::fs::write(folder.join("config"), "").unwrap();
         let files = Files::at(folder.join("vmlinuz"));
         assert_eq!((files.config, files.modules), (Some(folder.join("config")), Some(folder)));
+        let tree = root.path().join("linux");
+        std::fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
+        for file in [".config", "Makefile", IMAGE_IN_TREE, "vmlinux"] {
+            std::fs::write(tree.join(file), "").unwrap();
+        }
+        assert_eq!(Files::at(tree.join(IMAGE_IN_TREE)).tree, None, "no module can be compiled there");
+        std::fs::write(tree.join("Module.symvers"), "").unwrap();
+        for name in [tree.clone(), tree.join(IMAGE_IN_TREE), tree.join("vmlinux")] {
+            let files = Files::at(name);
+            assert_eq!((files.tree, files.config), (Some(tree.clone()), Some(tree.join(".config"))));
+        }
+        assert_eq!(Files::at(tree.clone()).image, tree.join(IMAGE_IN_TREE));
         let alone = Files::at("bzImage".into());
         assert_eq!((alone.config, alone.modules), (None, None));
     }

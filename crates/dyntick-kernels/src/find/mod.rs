@@ -50,6 +50,8 @@ pub struct Kernel {
     pub fallback: Option<String>,
     /// Its record, if it was built here.
     pub built: Option<Built>,
+    /// The source tree that it was compiled in, if it was given by its path.
+    pub tree: Option<PathBuf>,
 }
 
 /// The reason why there is no such kernel.
@@ -251,6 +253,7 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
         package: files.package,
         fallback: files.fallback,
         built: None,
+        tree: files.tree,
     })
 }
 

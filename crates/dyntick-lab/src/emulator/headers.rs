@@ -115,10 +115,13 @@ fn packages_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The installed headers for a kernel's release, with the folders that they are in; `None` if there are none. `make
-/// modules_install` leaves links to the source tree of the user who built the kernel, and its Makefile may run
-/// anything.
-pub fn of_host(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
+/// The headers of a kernel that was given as a file: the tree that it was compiled in, else those that are installed for
+/// its release. With the folders that they are in; `None` if there are none. `make modules_install` leaves links to the
+/// source tree of the user who built the kernel, and its Makefile may run anything.
+pub fn of_file(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
+    if let Some(tree) = &kernel.tree {
+        return Some((Headers { folder: tree.clone(), makefile: None }, vec![tree.clone()]));
+    }
     let release = kernel.release.to_string();
     let place = Path::new("/lib/modules").join(&release);
     // The release comes from the image; it becomes the name of a folder.

@@ -105,10 +105,11 @@ fn entry(kernel: &Kernel) -> String {
 }
 
 fn compiled_by(kernel: &Kernel) -> String {
-    match (&kernel.built, &kernel.package) {
-        (Some(built), _) => format!("built {}", built.key),
-        (None, Some((name, version))) => format!("package {name} {version}"),
-        (None, None) => "the headers of the host".to_owned(),
+    match (&kernel.built, &kernel.package, &kernel.tree) {
+        (Some(built), ..) => format!("built {}", built.key),
+        (None, Some((name, version)), _) => format!("package {name} {version}"),
+        (None, None, Some(tree)) => format!("the tree {}", tree.display()),
+        (None, None, None) => "the headers of the host".to_owned(),
     }
 }
 
@@ -120,7 +121,7 @@ fn compile(
     progress: &dyn Fn(&str),
 ) -> Result<(), EmulatorError> {
     let lack = |why: &str| no_headers(kernel, why);
-    match (&kernel.built, recipe, &kernel.package) {
+    match (&kernel.built, recipe_of(kernel, recipe), &kernel.package) {
         (Some(built), Some(recipe), _) => Ok(build::module(recipe, built, source, cache, progress)?),
         (Some(_), None, _) => Err(lack(ONLY_KEY)),
         (None, _, Some(package)) => {
@@ -128,7 +129,7 @@ fn compile(
             Ok(build::make_module(make)?)
         }
         (None, ..) => {
-            let (headers, folders) = headers::of_host(kernel).ok_or_else(|| lack(NO_HEADERS))?;
+            let (headers, folders) = headers::of_file(kernel).ok_or_else(|| lack(NO_HEADERS))?;
             let walls =
                 Walls::new().map_err(|reason| lack(&format!("it would run in a sandbox: {reason}")))?;
             let walls = folders.iter().fold(walls, |walls, folder| walls.read(folder)).write(source);
@@ -140,11 +141,16 @@ fn compile(
     }
 }
 
-/// A kernel that was named by its key.
-const ONLY_KEY: &str = "its source is not kept under its key";
+/// The recipe that is given for a kernel that was built here, else the one that it was built from.
+fn recipe_of<'k>(kernel: &'k Kernel, given: Option<&'k Recipe>) -> Option<&'k Recipe> {
+    given.or(kernel.built.as_ref().and_then(|built| built.recipe.as_ref()))
+}
+
+/// A kernel that was named by its key, from before its recipe was kept.
+const ONLY_KEY: &str = "its recipe was not kept with it";
 
 /// A kernel that was named by its path.
-const NO_HEADERS: &str = "it was given as a file, and its headers are not installed here";
+const NO_HEADERS: &str = "it was given as a file, without the tree that it was compiled in, and its headers are not installed here";
 
 fn no_headers(kernel: &Kernel, why: &str) -> EmulatorError {
     EmulatorError::NoHeaders { kernel: kernel.release.to_string(), why: why.to_owned() }
@@ -152,9 +158,9 @@ fn no_headers(kernel: &Kernel, why: &str) -> EmulatorError {
 
 /// The reason for which nothing can be compiled for a kernel, as far as it is known without asking Debian.
 pub fn lacking(kernel: &Kernel, recipe: Option<&Recipe>) -> Option<EmulatorError> {
-    match (&kernel.built, recipe, &kernel.package) {
+    match (&kernel.built, recipe_of(kernel, recipe), &kernel.package) {
         (Some(_), None, _) => Some(no_headers(kernel, ONLY_KEY)),
-        (None, _, None) if headers::of_host(kernel).is_none() => Some(no_headers(kernel, NO_HEADERS)),
+        (None, _, None) if headers::of_file(kernel).is_none() => Some(no_headers(kernel, NO_HEADERS)),
         _ => None,
     }
 }
@@ -219,13 +225,14 @@ mod tests {
             package: Some(package),
             fallback: None,
             built: None,
+            tree: None,
         };
         let stranger = Kernel { package: None, ..kernel.clone() };
         assert_ne!(entry(&kernel), entry(&stranger));
         assert!(lacking(&kernel, None).is_none(), "Debian has its headers");
         let told = lacking(&stranger, None).unwrap().to_string();
         assert!(
-            told.contains("6.12.1: it was given as a file, and its headers are not installed here; "),
+            told.contains("6.12.1: it was given as a file, without the tree that it was compiled in, and its headers are not installed here; "),
             "{told}"
         );
     }

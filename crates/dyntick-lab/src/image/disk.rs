@@ -55,6 +55,7 @@ mod tests {
             package: None,
             fallback: None,
             built: None,
+            tree: None,
         }
     }
 
