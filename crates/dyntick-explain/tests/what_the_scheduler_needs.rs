@@ -2,7 +2,7 @@
 //! Ticks that the scheduler keeps although no second task is seen: explained by the class of the task.
 
 use dyntick_explain::{Class, Context, Interruption, Known, explain};
-use dyntick_model::{Event, EventKind::*, Interrupt, TickDependency};
+use dyntick_model::{Event, EventKind, EventKind::*, Interrupt, TickDependency};
 
 const TICK: u64 = 4_000_000;
 const TIMER: u64 = 0x10;
@@ -24,6 +24,11 @@ fn context(kernel: &str, class: Option<Class>) -> Context {
 
 /// The tick of CPU 1 that the scheduler keeps for task 7 alone.
 fn kept(kernel: &str, class: Option<Class>) -> Interruption {
+    kept_after(Vec::new(), kernel, class)
+}
+
+/// The same after other events of the CPU, each by the task that was current.
+fn kept_after(before: Vec<(i32, EventKind)>, kernel: &str, class: Option<Class>) -> Interruption {
     let kinds = [
         InterruptEntry { source: Interrupt::Timer },
         HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
@@ -32,10 +37,27 @@ fn kept(kernel: &str, class: Option<Class>) -> Interruption {
         InterruptExit { source: Interrupt::Timer },
         TickStop { success: false, dependency: TickDependency::Sched },
     ];
-    let event =
-        |(i, kind)| Event { ts: TICK + 1000 * i as u64, cpu: 1, pid: 7, within: Default::default(), kind };
-    let events: Vec<Event> = kinds.into_iter().enumerate().map(event).collect();
+    let kinds = before.into_iter().chain(kinds.map(|kind| (7, kind)));
+    let event = |(i, (pid, kind))| Event {
+        ts: TICK + 1000 * i as u64,
+        cpu: 1,
+        pid,
+        within: Default::default(),
+        kind,
+    };
+    let events: Vec<Event> = kinds.enumerate().map(event).collect();
     explain(&events, &context(kernel, class)).interruptions.remove(0)
+}
+
+#[test]
+fn deadline_task_that_was_woken_from_idle_is_alone() {
+    let (prev_comm, next_comm) = ("swapper/1".into(), "app".into());
+    let before = vec![
+        (0, SchedWakeup { pid: 7, comm: "app".into(), target: 1 }),
+        (0, TickStop { success: false, dependency: TickDependency::Sched }),
+        (0, SchedSwitch { prev: 0, prev_comm, prev_state: 0, next: 7, next_comm }),
+    ];
+    assert_eq!(kept_after(before, "6.12.117", Some(Class::Deadline)).cause, "dependency-deadline");
 }
 
 #[test]

@@ -60,9 +60,17 @@ impl Cpu {
     /// The reason for which the tick is kept now. If no other task is seen that wants the CPU, the reason of the
     /// previous decision still holds: from 6.12 on, a task that went to sleep may stay queued for some time (delayed
     /// dequeue).
+    ///
+    /// The decision may be made as the CPU leaves idle (`tick_nohz_idle_exit`). A single task that was woken is then
+    /// the current one, and no other wants the CPU.
     pub(super) fn keep(&self, event: &Event, dependency: TickDependency, log: &Log) -> Kept {
         let others = || self.runnable.iter().filter(|(pid, _)| **pid != event.pid).map(|(_, task)| task);
         let news = others().any(|task| task.fresh);
+        let lone = others().next().filter(|_| event.pid == 0 && others().count() == 1);
+        if let Some(lone) = lone {
+            let current = lone.newcomer.task.clone();
+            return Kept { dependency, since_ns: event.ts, current, fair_server: false, others: Vec::new() };
+        }
         let others = foremost(others().map(|task| &task.newcomer), log);
         let before = self.kept.as_deref().filter(|kept| kept.dependency == dependency);
         match before {

@@ -14,8 +14,8 @@ use crate::printed::Printed;
 use crate::profiles::Spans;
 use crate::running::RunningFolder;
 use crate::seal::Sealer;
-use dyntick_explain::{CauseId, Context, Explanation, Known, Summary, explain};
-use dyntick_guest::{Outcome, pieces, received};
+use dyntick_explain::{CauseId, Class, Context, Explanation, Known, Summary, explain};
+use dyntick_guest::{Outcome, Policy, pieces, received};
 use dyntick_kernels::cache::{CacheError, write_whole};
 use dyntick_model::{CpuList, Dialect, Isolation, Reader};
 use dyntick_observe::interrupts::Interrupts;
@@ -124,8 +124,17 @@ fn context(plan: &Plan, outcome: &Outcome, comms: &BTreeMap<i32, String>) -> Con
         window: outcome.window_ns,
         timekeeper: None,
         comms: comms.iter().map(|(pid, comm)| (*pid, comm.as_str().into())).collect(),
-        known: Known::default(),
+        known: Known { classes: deadline_tasks(plan, comms), ..Known::default() },
     }
+}
+
+/// The tasks that the case runs under SCHED_DEADLINE, by their names; none whose name another task of the case has.
+fn deadline_tasks(plan: &Plan, comms: &BTreeMap<i32, String>) -> BTreeMap<i32, Class> {
+    let is_deadline = |comm: &str| {
+        let mut named = plan.case.tasks.iter().filter(|task| task.work.name() == comm).peekable();
+        named.peek().is_some() && named.all(|task| matches!(task.policy, Policy::Deadline { .. }))
+    };
+    comms.iter().filter(|(_, comm)| is_deadline(comm)).map(|(pid, _)| (*pid, Class::Deadline)).collect()
 }
 
 /// A run with a larger analysis is analysed for each reader, bytes.
