@@ -35,10 +35,14 @@ enum ClockArgument {
 /// The options that set keys of all cases.
 #[derive(clap::Args)]
 pub struct Changes {
-    /// Run each case on this kernel instead: as in a study, or the path of a bzImage; NAME=SPEC gives it that name;
+    /// Run each case on this kernel instead: as in a study, the path of a bzImage, or the folder of a tree in which a
+    /// kernel was compiled; NAME=SPEC gives it that name;
     /// given twice, on both, which the report sets side by side
     #[arg(long = "kernel", value_name = "[NAME=]SPEC")]
     kernels: Vec<String>,
+    /// Run each case on each of these kernels, as --kernel for each does: debian:6.1,debian:6.12,debian:sid
+    #[arg(long, value_name = "SPEC,…", value_delimiter = ',')]
+    across: Vec<String>,
     /// Add TEXT to the kernel command line of each case; given twice, run each case with either
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     append: Vec<String>,
@@ -51,7 +55,7 @@ impl Changes {
     /// Reads a study as these options change it. Notes the number of claims that are not judged because of them.
     pub fn study(&self, name: &Path, chosen: &Chosen) -> Result<Study> {
         let mut given = Given::default();
-        for typed in &self.kernels {
+        for typed in self.kernels.iter().chain(&self.across) {
             let (name, spec) = named(typed);
             given.kernel(typed, &place(spec)?, name);
         }
@@ -120,7 +124,7 @@ fn named(typed: &str) -> (Option<&str>, &str) {
 /// An absolute path, since paths in a study are relative to it; a name is unchanged.
 fn place(typed: &str) -> Result<String> {
     let path = Path::new(typed);
-    if !typed.contains('/') && !path.is_file() {
+    if !typed.contains('/') && !path.is_file() && !path.join("Makefile").is_file() {
         return Ok(typed.to_owned());
     }
     let absolute = std::path::absolute(path).with_context(|| format!("--kernel {typed}"))?;

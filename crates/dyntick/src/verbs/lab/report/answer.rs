@@ -29,9 +29,9 @@ pub fn answer(material: &Material<'_>, measures: &[Measure]) -> String {
     if material.runs.is_empty() {
         return "none: no case has a complete run.".to_owned();
     }
-    let sides = material.study.compared.as_ref().filter(|compared| compared.levels.len() == 2);
+    let sides = material.study.compared.as_ref();
     let mut sentences = Vec::new();
-    sentences.extend(sides.and_then(|sides| of_two_verdicts(material.verdicts, sides)));
+    sentences.extend(sides.and_then(|sides| of_sides_verdicts(material.verdicts, sides)));
     if sentences.is_empty() {
         sentences.extend(of_claims(material.verdicts));
     }
@@ -82,29 +82,41 @@ pub fn windows(runs: &[Titled<'_>]) -> String {
     }
 }
 
-/// The claims of which the two sides have different verdicts.
-fn of_two_verdicts(verdicts: &[Verdict], sides: &Factor) -> Option<String> {
+/// The first claim on which the sides have different verdicts, and how many more there are.
+fn of_sides_verdicts(verdicts: &[Verdict], sides: &Factor) -> Option<String> {
     let judged =
         |verdict: &&Verdict| sides.levels.iter().all(|level| side(verdict, level).is_some_and(is_judged));
     let judged: Vec<&Verdict> = verdicts.iter().filter(judged).collect();
-    let [a, b] = &sides.levels[..] else { return None };
     let first = *judged.first()?;
     let mut differing = judged.iter().filter(|verdict| differs(verdict, sides));
     let Some(claim) = differing.next() else {
+        let with_all = format!("with {}", sides.levels.join(" and with "));
         return Some(match judged.len() {
-            1 => format!("{} with {a} and with {b}.", ruled(first, first.only_ruling()?)),
-            claims => format!("All {claims} claims have the same verdict with {a} and with {b}."),
+            1 => format!("{} {with_all}.", ruled(first, first.only_ruling()?)),
+            claims => format!("All {claims} claims have the same verdict {with_all}."),
         });
     };
     let others = match differing.count() {
         0 => String::new(),
         others => format!(" {} more differ.", counted(others as u64, "claim")),
     };
-    let [of_a, of_b] = [side(claim, a)?, side(claim, b)?].map(|ruling| in_words(claim, ruling));
-    Some(format!("“{}” {of_b} with {b}, and {of_a} with {a}.{others}", plain(&claim.claim)))
+    // The last side first: it is the change that was asked about.
+    let mut by_ruling: Vec<(Ruling, Vec<&str>)> = Vec::new();
+    for level in sides.levels.iter().rev() {
+        let ruling = side(claim, level)?;
+        match by_ruling.iter_mut().find(|(other, _)| *other == ruling) {
+            Some((_, levels)) => levels.push(level),
+            None => by_ruling.push((ruling, vec![level])),
+        }
+    }
+    let words = |(ruling, levels): &(Ruling, Vec<&str>)| {
+        format!("{} with {}", in_words(claim, *ruling), levels.join(" and "))
+    };
+    let words: Vec<String> = by_ruling.iter().map(words).collect();
+    Some(format!("“{}” {}.{others}", plain(&claim.claim), words.join(", and ")))
 }
 
-/// Returns true if the two sides have different verdicts on the claim.
+/// Returns true if the sides have different verdicts on the claim.
 pub fn differs(verdict: &Verdict, sides: &Factor) -> bool {
     let rulings: Vec<Option<Ruling>> = sides.levels.iter().map(|level| side(verdict, level)).collect();
     rulings.iter().flatten().count() == rulings.len() && rulings.windows(2).any(|pair| pair[0] != pair[1])
@@ -156,19 +168,19 @@ fn plain(claim: &str) -> &str {
     claim.trim_end_matches('.')
 }
 
-/// The first figures that differ between two kernels or settings.
+/// The first figures that differ between kernels or settings.
 fn of_sides(rows: &[Row], sides: &Factor) -> Option<String> {
-    let [a, b] = &sides.levels[..] else { return None };
+    let (a, b) = (sides.levels.first()?, sides.levels.last()?);
     let differing: Vec<&Row> = rows.iter().filter(|row| row.differs()).collect();
     if rows.is_empty() {
         return None;
     }
     if differing.is_empty() {
-        return Some(format!("No figure differs by 0.1 % or more between {a} and {b}."));
+        return Some(format!("No figure differs by 0.1 % or more between {}.", sides.levels.join(" and ")));
     }
     let one = |row: &&Row| {
-        let values = format!("{} -> {}", row.cells[0], row.cells[1]);
-        with_figure(&row.name, &values, row.unit)
+        let values: Vec<String> = row.cells.iter().map(Cell::to_string).collect();
+        with_figure(&row.name, &values.join(" -> "), row.unit)
     };
     let shown: Vec<String> = differing.iter().take(MOST_FIGURES).map(one).collect();
     Some(format!("From {a} to {b}: {}.", shown.join("; ")))
@@ -226,7 +238,7 @@ fn of_comparison(compared: &Compared) -> Option<String> {
             percent(mean.with, mean.case)
         ));
     }
-    let span = compared.spans.first()?;
+    let span = compared.asked().next()?;
     Some(format!(
         "{} takes {} instructions in {case} and {} in {with} ({}).",
         span.kind,
@@ -352,6 +364,7 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page
     blocks.extend(claims(material, room.claims));
     let table = effects::table(material.effects, page.width)
         .or_else(|| sides::table(material, measures, room.rows))
+        .or_else(|| effects::asked_spans(material.comparisons, room.rows))
         .or_else(|| cases(material.runs, measures, room, page));
     blocks.extend(table.map(Block::Table));
     blocks.extend(claims::gaps(material.titles, material.results, material.not_run).map(Block::Paragraph));
@@ -463,18 +476,25 @@ mod tests {
     fn a_verdict_that_differs_between_two_kernels_comes_first() {
         let turned = verdict(&[("before", Ruling::NotReproduced), ("after", Ruling::Reproduced)], "");
         assert_eq!(
-            of_two_verdicts(std::slice::from_ref(&turned), &sides()).unwrap(),
+            of_sides_verdicts(std::slice::from_ref(&turned), &sides()).unwrap(),
             "“The patch removes every tick” holds with after, and does not hold with before."
         );
         let same = verdict(&[("before", Ruling::Reproduced), ("after", Ruling::Reproduced)], "");
         assert_eq!(
-            of_two_verdicts(std::slice::from_ref(&same), &sides()).unwrap(),
+            of_sides_verdicts(std::slice::from_ref(&same), &sides()).unwrap(),
             "“The patch removes every tick” holds with before and with after."
         );
-        let both = of_two_verdicts(&[same.clone(), same, turned], &sides()).unwrap();
+        let both = of_sides_verdicts(&[same.clone(), same, turned], &sides()).unwrap();
         assert!(both.starts_with("“The patch removes every tick” holds with after, and"), "{both}");
         let not_run = verdict(&[("before", Ruling::NotRun), ("after", Ruling::Reproduced)], "");
-        assert_eq!(of_two_verdicts(&[not_run], &sides()), None);
+        assert_eq!(of_sides_verdicts(&[not_run], &sides()), None);
+        let three = Factor { levels: ["6.1", "6.12", "7.2"].map(str::to_owned).to_vec(), ..sides() };
+        let rulings =
+            [("6.1", Ruling::NotReproduced), ("6.12", Ruling::NotReproduced), ("7.2", Ruling::Reproduced)];
+        assert_eq!(
+            of_sides_verdicts(&[verdict(&rulings, "")], &three).unwrap(),
+            "“The patch removes every tick” holds with 7.2, and does not hold with 6.12 and 6.1."
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use dyntick_study::claims::{DIGITS, Figures, number};
 use dyntick_study::figure::table::{INTERRUPTED_NS, INTERRUPTIONS, LOCAL_TIMER_PER_S, SCRIPT_S, TICKS_PER_S};
 use dyntick_study::{Case, Study};
 
-/// One figure of one case on both sides.
+/// One figure of one case on all sides.
 pub struct Row {
     /// The title of the case.
     pub case: String,
@@ -25,7 +25,8 @@ pub struct Row {
     /// The unit.
     pub unit: &'static str,
     /// The values.
-    pub cells: [Cell; 2],
+    pub cells: Vec<Cell>,
+    /// The difference of two sides; none of more.
     difference: Option<String>,
     alike: bool,
 }
@@ -37,81 +38,80 @@ impl Row {
     }
 }
 
-/// All figures that are known on one side at least; none where a report does not set two sides next to each other.
+/// All figures that are known on one side at least; none where a report does not set sides next to each other.
 pub fn rows(material: &Material<'_>, measures: &[Measure]) -> Vec<Row> {
     let study = material.study;
-    let Some(compared) = study.compared.as_ref().filter(|compared| compared.levels.len() == 2) else {
-        return Vec::new();
-    };
-    let [first, second] = [&compared.levels[0], &compared.levels[1]];
+    let Some(compared) = &study.compared else { return Vec::new() };
+    let first = &compared.levels[0];
     let of = |case: &Case, measure: &Measure| {
         let runs = material.runs.iter().map(Titled::run).filter(|run| run.plan.case.id == case.id);
         measure.of(runs.collect::<Vec<&Run>>())
     };
     let mut rows = Vec::new();
     for case in study.cases.iter().filter(|case| case.labels().any(|label| label == first)) {
-        let Some(other) = with(study, compared, case, second) else { continue };
+        let sides = compared.levels.iter().map(|level| with(study, compared, case, level));
+        let Some(sides) = sides.collect::<Option<Vec<&Case>>>() else { continue };
         let title = title_without(material.titles, case, first);
-        let of_measure = |measure| row(&title, measure, [of(case, measure), of(other, measure)]);
+        let of_measure =
+            |measure| row(&title, measure, &sides.iter().map(|side| of(side, measure)).collect::<Vec<_>>());
         rows.extend(measures.iter().filter_map(of_measure));
     }
     rows
 }
 
-fn row(title: &str, measure: &Measure, values: [Option<Summary>; 2]) -> Option<Row> {
-    let [a, b] = &values;
-    if a.is_none() && b.is_none() {
-        return None;
-    }
-    let both = a.as_ref().zip(b.as_ref());
+fn row(title: &str, measure: &Measure, values: &[Option<Summary>]) -> Option<Row> {
+    let known: Vec<&Summary> = values.iter().flatten().collect();
+    let (first, others) = known.split_first()?;
+    let is_complete = known.len() == values.len();
     let (name, unit) = measure.name_and_unit();
     Some(Row {
         name,
         unit,
         case: title.to_owned(),
         figure: measure.name(),
-        cells: [measure.cell(a.as_ref()), measure.cell(b.as_ref())],
-        difference: both.map(|(a, b)| measure.difference(a.mean, b.mean)),
-        alike: both.is_some_and(|(a, b)| are_alike(a.mean, b.mean)),
+        cells: values.iter().map(|value| measure.cell(value.as_ref())).collect(),
+        difference: match others {
+            [other] if values.len() == 2 => Some(measure.difference(first.mean, other.mean)),
+            _ => None,
+        },
+        alike: is_complete && others.iter().all(|other| are_alike(first.mean, other.mean)),
     })
 }
 
-/// The table of the figures that differ, at most `most` rows; none where there are no two sides.
+/// The table of the figures that differ, at most `most` rows; if none does, of those that are alike. None where there
+/// are no sides.
 pub fn table(material: &Material<'_>, measures: &[Measure], most: usize) -> Option<Table> {
-    let compared = material.study.compared.as_ref().filter(|compared| compared.levels.len() == 2)?;
+    let compared = material.study.compared.as_ref()?;
     let rows = rows(material, measures);
-    let differing: Vec<&Row> = rows.iter().filter(|row| row.differs()).collect();
+    let (differing, alike): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.differs());
+    let (shown, others, what) = if differing.is_empty() {
+        (alike, 0, "more without a difference")
+    } else {
+        (differing, alike.len(), "more that differ")
+    };
+    let is_pair = compared.levels.len() == 2;
     let figures = compared.levels.iter().map(|level| Column::figure(level, ""));
     let columns = [Column::text("case"), Column::text("figure")].into_iter().chain(figures);
-    let cells = |row: &Row, is_first: bool| {
+    let cells = |(at, row): (usize, &&Row)| {
+        let is_first = at == 0 || shown[at - 1].case != row.case;
         let case = if is_first { row.case.clone() } else { String::new() };
-        let difference = Cell::known(row.difference.clone().map(Cell::Text));
-        [vec![case.into(), row.figure.clone().into()], row.cells.to_vec(), vec![difference]].concat()
+        let difference = is_pair.then(|| Cell::known(row.difference.clone().map(Cell::Text)));
+        let mut cells = vec![Cell::from(case), row.figure.clone().into()];
+        cells.extend(row.cells.iter().cloned().chain(difference));
+        cells
     };
-    let mut shown: Vec<Vec<Cell>> = Vec::new();
-    let mut last = None;
-    for row in differing.iter().take(most) {
-        shown.push(cells(row, last != Some(&row.case)));
-        last = Some(&row.case);
-    }
-    let alike = rows.len() - differing.len();
-    let left_out = differing.len().saturating_sub(most);
-    let notes = [(left_out, "more that differ"), (alike, "without a difference of 0.1 %")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"));
-    let notes: Vec<String> = notes.collect();
-    Some(Table {
-        columns: columns.chain([Column::figure("difference", "")]).collect(),
-        rows: shown,
-        notes: if notes.is_empty() {
-            notes
-        } else {
-            vec![format!("Figures left out: {}.", notes.join(", "))]
-        },
+    let left_out = [(shown.len().saturating_sub(most), what), (others, "without a difference of 0.1 %")];
+    let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
+    let left_out: Vec<String> = left_out.map(|(count, what)| format!("{count} {what}")).collect();
+    (!shown.is_empty()).then(|| Table {
+        columns: columns.chain(is_pair.then(|| Column::figure("difference", ""))).collect(),
+        rows: shown.iter().enumerate().take(most).map(cells).collect(),
+        notes: (!left_out.is_empty())
+            .then(|| format!("Figures left out: {}.", left_out.join(", ")))
+            .into_iter()
+            .collect(),
         ..Table::default()
     })
-    .filter(|table| !(table.rows.is_empty() && table.notes.is_empty()))
 }
 
 /// A table of all cases, where the command line gave something twice.
