@@ -67,6 +67,14 @@ pub struct Compared {
     pub missing: Vec<String>,
 }
 
+impl Compared {
+    /// The kinds of spans that were asked for; all if none was.
+    pub fn asked(&self) -> impl Iterator<Item = &SpanShift> {
+        let is_asked = |span: &&SpanShift| self.functions.iter().any(|(kind, _)| *kind == span.kind);
+        self.spans.iter().filter(move |span| self.functions.is_empty() || is_asked(span))
+    }
+}
+
 /// The shift of one point of a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shift {

@@ -240,6 +240,37 @@ pub fn comparisons(comparisons: &[Compared]) -> Vec<Block> {
     comparisons.iter().flat_map(comparison).collect()
 }
 
+/// The mean instructions of the kinds of spans that comparisons ask for, a row for each; `None` if none asks.
+pub fn asked_spans(comparisons: &[Compared], most: usize) -> Option<Table> {
+    let asks = comparisons.iter().filter(|compared| !compared.functions.is_empty());
+    let row = |(compared, span): (&Compared, &SpanShift)| {
+        let variant =
+            compared.case.split_once('/').map_or(String::new(), |(_, variant)| format!(", {variant}"));
+        row![
+            format!("{}{variant}", compared.title),
+            Cell::Rounded(span.with, DIGITS),
+            Cell::Rounded(span.case, DIGITS),
+            change(span.with, span.case),
+        ]
+    };
+    let all: Vec<_> = asks.flat_map(|compared| compared.asked().map(move |span| (compared, span))).collect();
+    let more = all.len().saturating_sub(most);
+    (!all.is_empty()).then(|| Table {
+        columns: vec![
+            Column::text("mean instructions"),
+            Column::figure("base", ""),
+            Column::figure("case", ""),
+            Column::figure("more", ""),
+        ],
+        notes: (more > 0)
+            .then(|| format!("and {}", numbers::counted(more as u64, "more row")))
+            .into_iter()
+            .collect(),
+        rows: all.into_iter().take(most).map(row).collect(),
+        ..Table::default()
+    })
+}
+
 fn comparison(compared: &Compared) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(compared.title.clone())];
     if !compared.latency.is_empty() {
