@@ -334,7 +334,7 @@ fn changed_files(diff: &str) -> Vec<String> {
 
 /// The first line, from 1, at which patch(1) would call a diff malformed (GNU patch 2.7, `pch.c: another_hunk`).
 fn damaged_line(diff: &str) -> Option<usize> {
-    /// So many lines at the end of a file count as empty ones that were cut off.
+    /// The number of lines at the end of a file that count as empty ones, which were cut off.
     const CUT_OFF: u32 = 2;
     let mut hunk = Hunk::default();
     let mut lines = 0;

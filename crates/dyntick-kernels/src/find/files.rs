@@ -31,6 +31,9 @@ pub(super) struct Files {
 /// The image of an x86 kernel in the tree that it was compiled in.
 const IMAGE_IN_TREE: &str = "arch/x86/boot/bzImage";
 
+/// The program of a tree that links modules; it is there once a kernel was compiled.
+const MODPOST: &str = "scripts/mod/modpost";
+
 impl Files {
     /// A kernel that was built here.
     pub fn built(built: &Built) -> Self {
@@ -47,7 +50,7 @@ impl Files {
 
     /// An image with the files next to it: `boot/vmlinuz-RELEASE` has its configuration in
     /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all
-    /// in its folder, as in Fedora and, from 7.2 on, in Debian. A tree in which a kernel was compiled has its image, its
+    /// in its folder, as in Fedora and, from 7.2 on, in Debian. A tree in which a kernel was compiled has image,
     /// configuration and all that a module needs.
     pub fn at(path: PathBuf) -> Self {
         let path = real_path(&path);
@@ -96,7 +99,7 @@ fn tree_of(image: &Path) -> Option<&Path> {
     } else {
         image.parent().filter(|_| image.ends_with("vmlinux"))?
     };
-    [".config", "Makefile", "Module.symvers"].iter().all(|file| tree.join(file).is_file()).then_some(tree)
+    [".config", "Makefile", MODPOST].iter().all(|file| tree.join(file).is_file()).then_some(tree)
 }
 
 /// The folder of an image that lies among its modules.
@@ -162,11 +165,12 @@ mod tests {
         assert_eq!((files.config, files.modules), (Some(folder.join("config")), Some(folder)));
         let tree = root.path().join("linux");
         std::fs::create_dir_all(tree.join("arch/x86/boot")).unwrap();
+        std::fs::create_dir_all(tree.join("scripts/mod")).unwrap();
         for file in [".config", "Makefile", IMAGE_IN_TREE, "vmlinux"] {
             std::fs::write(tree.join(file), "").unwrap();
         }
         assert_eq!(Files::at(tree.join(IMAGE_IN_TREE)).tree, None, "no module can be compiled there");
-        std::fs::write(tree.join("Module.symvers"), "").unwrap();
+        std::fs::write(tree.join(MODPOST), "").unwrap();
         for name in [tree.clone(), tree.join(IMAGE_IN_TREE), tree.join("vmlinux")] {
             let files = Files::at(name);
             assert_eq!((files.tree, files.config), (Some(tree.clone()), Some(tree.join(".config"))));

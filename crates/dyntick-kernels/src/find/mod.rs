@@ -320,7 +320,9 @@ const TIMES: u64 = 2;
 /// The memory that a kernel takes which is given as a file, bytes, until it is known.
 pub fn memory_to_examine(spec: &str) -> u64 {
     match spec.parse() {
-        Ok(Spec::Path(path)) => path.metadata().map_or(0, |found| TIMES * found.len().min(LARGEST)),
+        Ok(Spec::Path(path)) => {
+            Files::at(path).image.metadata().map_or(0, |found| TIMES * found.len().min(LARGEST))
+        }
         _ => 0,
     }
 }

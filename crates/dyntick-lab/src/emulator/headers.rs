@@ -115,8 +115,8 @@ fn packages_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// The headers of a kernel that was given as a file: the tree that it was compiled in, else those that are installed for
-/// its release. With the folders that they are in; `None` if there are none. `make modules_install` leaves links to the
+/// The headers of a kernel that was given as a file: the tree that it was compiled in, else those that are installed
+/// for its release. With the folders that they are in; `None` if there are none. `make modules_install` leaves links to the
 /// source tree of the user who built the kernel, and its Makefile may run anything.
 pub fn of_file(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
     if let Some(tree) = &kernel.tree {

@@ -200,6 +200,10 @@ fn make(
     if !has_own {
         command.args(WITHOUT);
     }
+    // After `make bzImage` alone: only a kernel that checks the versions of symbols asks for them.
+    if !headers.folder.join("Module.symvers").is_file() {
+        command.arg("KBUILD_MODPOST_WARN=1");
+    }
     if headers.names_output() {
         command.arg(format!("KBUILD_OUTPUT={}", headers.folder.display()));
     }
