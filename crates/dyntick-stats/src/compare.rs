@@ -136,7 +136,7 @@ pub struct Distribution {
     pub overflows: [u64; 2],
 }
 
-/// The fewest runs of each side that can decide one of so many figures judged together.
+/// The fewest runs of each side that can decide one of several figures judged together.
 pub fn fewest_runs(figures: usize) -> usize {
     crate::shift::fewest(ALPHA / figures.max(1) as f64)
 }

@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
     let fewest = fewest_runs(figures);
     if (pairs as usize) < fewest {
         output::note(format_args!(
-            "{pairs} pairs show figures and decide none: of {figures} figures that takes --compare {fewest}"
+            "{pairs} pairs decide nothing: {figures} figures judged together need --compare {fewest}"
         ));
     }
     let folder = tempfile::tempdir().context("cannot make a folder for the command's output")?;

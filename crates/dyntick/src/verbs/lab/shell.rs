@@ -85,6 +85,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if arguments.command.is_empty() {
         output::step("end the guest with 'exit', or with Ctrl-A X");
     }
+    if arguments.in_virtual_time {
+        output::step(
+            "virtual time: a µs is 1000 instructions, and a duration includes the turns of the other CPUs \
+             (the book: clocks.md)",
+        );
+    }
     let interactive =
         !arguments.in_virtual_time || arguments.command.is_empty() || std::io::stdin().is_terminal();
     match lab.shell(&case, shell(command, interactive), interactive, share.as_ref()) {
