@@ -116,8 +116,8 @@ fn packages_in(folder: &Path) -> Vec<String> {
 }
 
 /// The headers of a kernel that was given as a file: the tree that it was compiled in, else those that are installed
-/// for its release. With the folders that they are in; `None` if there are none. `make modules_install` leaves links to the
-/// source tree of the user who built the kernel, and its Makefile may run anything.
+/// for its release. With the folders that they are in; `None` if there are none. `make modules_install` leaves links
+/// to the source tree of the user who built the kernel, and its Makefile may run anything.
 pub fn of_file(kernel: &Kernel) -> Option<(Headers, Vec<PathBuf>)> {
     if let Some(tree) = &kernel.tree {
         return Some((Headers { folder: tree.clone(), makefile: None }, vec![tree.clone()]));
