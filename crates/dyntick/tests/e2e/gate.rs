@@ -48,7 +48,7 @@ fn isolated_command_waits_less_than_as_it_is() {
     const WORK: &str = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo took 12.5 ms";
     let script = format!(
         "busybox --install -s /bin; for n in 1 2; do sh -c 'while :; do :; done' & done; \
-         dyntick isolate -C 1 --compare 2 --metric 'took=took ([0-9.]+) ms' --json -o /tmp/o -- sh -c '{WORK}'; \
+         dyntick isolate -C 1 --compare 2 --metric 'took=took ([0-9.]+) ms' --json -o /tmp/o -- sh -c '{WORK}' 2>/dev/null; \
          echo; echo @pairs; cat /tmp/o; echo; echo @"
     );
     let documents = documents::printed("debian:6.12", "", &script);
