@@ -42,12 +42,7 @@ fn cpu_timer(stage: &Stage) -> Result<()> {
 
 /// A timer on the monotonic clock that expires again and again while the victim computes.
 fn posix_timer(stage: &Stage) -> Result<()> {
-    let _victim = stage.victim_that(|| {
-        catch(libc::SIGALRM);
-        drop(arm(libc::CLOCK_MONOTONIC, OFTEN, Some(OFTEN)));
-    })?;
-    stage.wait();
-    Ok(())
+    alarms(stage, || drop(arm(libc::CLOCK_MONOTONIC, OFTEN, Some(OFTEN))))
 }
 
 fn arm(clock: libc::clockid_t, first: Duration, interval: Option<Duration>) -> Result<()> {
@@ -104,17 +99,24 @@ fn timerfd(stage: &Stage) -> Result<()> {
 
 /// An interval timer of real time that the victim sets, and whose signals it takes.
 fn itimer_real(stage: &Stage) -> Result<()> {
+    let often = libc::timeval { tv_sec: 0, tv_usec: OFTEN.as_micros() as i64 };
+    alarms(stage, move || set_itimer(libc::ITIMER_REAL, often))
+}
+
+/// A victim that sets a timer and takes its signals. No other thread takes one: the kernel sets the timer again where
+/// the signal is taken (6.12 `kernel/time/posix-timers.c: posixtimer_rearm`, `kernel/signal.c: dequeue_signal`).
+fn alarms(stage: &Stage, set: impl FnOnce() + Send + 'static) -> Result<()> {
     take_alarms(libc::SIG_BLOCK);
     let _victim = stage.victim_that(|| {
         catch(libc::SIGALRM);
         take_alarms(libc::SIG_UNBLOCK);
-        set_itimer(libc::ITIMER_REAL, libc::timeval { tv_sec: 0, tv_usec: OFTEN.as_micros() as i64 });
+        set();
     })?;
     stage.wait();
     Ok(())
 }
 
-/// True if this thread takes SIGALRM.
+/// Blocks or unblocks SIGALRM for this thread.
 fn take_alarms(how: i32) {
     // SAFETY: the set lives across the calls.
     unsafe {

@@ -6,10 +6,10 @@
 use crate::harness::{dyntick, trials_program};
 use serde_json::Value;
 
-/// The disturbances that come only a few times a second. Their cause may come after a single long tick: in virtual
+/// The disturbances that come only once or twice a second. Their cause may come after a single long tick: in virtual
 /// time one lasts through the time slice of another CPU. It may also come after the ticks of a fair server, which runs
 /// once a second as well.
-const SELDOM: [&str; 4] = ["machine-check", "posix-timer", "vmstat", "watchdog"];
+const SELDOM: [&str; 3] = ["machine-check", "vmstat", "watchdog"];
 
 /// Disturbs CPU 1 of a guest, and wants each disturbance's foremost cause to begin with one of the given
 /// names. One interruption, or one in a hundred, may stay without a cause.
