@@ -32,7 +32,9 @@ fn wrong_names_and_too_many_are_refused() {
     }
 }
 
-/// The output of a guest in virtual time, in which CPU 1 is isolated.
+/// The output of a guest in virtual time, in which CPU 1 is isolated. Its timers stay there: by default one that a
+/// task of an isolated CPU sets is another CPU's, unless that would have to wake up for it sooner than it does anyway
+/// (6.12 `kernel/time/hrtimer.c: switch_hrtimer_base`).
 fn guest(kernel: &str, script: &str) -> String {
     let line = ["--append", "isolcpus=domain,1 nohz_full=1", "--tool", "tr", "--tool", "sleep"];
     in_guest(&[&["--memory", "1G", "--kernel", kernel][..], &line].concat(), &["sh", "-c", script])
@@ -41,6 +43,7 @@ fn guest(kernel: &str, script: &str) -> String {
 const SCRIPT: &str = r#"
 json() { dyntick stat -C 1 --json -o /tmp/o "$@" && tr -d '\n' < /tmp/o && echo; }
 both() { echo "fentry:$1,kprobe:$1"; }
+echo 0 > /proc/sys/kernel/timer_migration
 json -e timers --calls $(both hrtimer_interrupt) dyntick guest-probe timer -C 1 -n 50
 json -e none --calls $(both hrtimer_nanosleep) --pin sh -c 'sleep 0.3 & sleep 0.1; wait'
 dyntick stat -C 1 --calls exc_int3 echo ran 2>&1; echo "status $?"
@@ -86,7 +89,7 @@ fn timer_interrupts(json: &Value, kernel: &str) {
         let here = &function["cpus"][0];
         let calls = number(&here["calls"]);
         eprintln!("{kernel}: {own} timers, {calls} calls by {}, LOC {interrupts}", function["probe"]);
-        assert!(own >= 30 && own <= calls && calls <= interrupts + 1, "{json:#}");
+        assert!(own >= 40 && own <= calls && calls <= interrupts + 1, "{json:#}");
         assert_eq!(
             (&function["missed"], &here["no_room"], &here["unpaired"]),
             (&0.into(), &0.into(), &0.into())
