@@ -7,6 +7,7 @@
 
 mod compile;
 mod configure;
+mod diff;
 mod fragment;
 mod kconfig;
 mod key;

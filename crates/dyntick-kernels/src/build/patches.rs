@@ -2,6 +2,7 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
+use super::diff::{changed_files, damaged_line};
 use super::parts::{Part, SEMANTIC};
 use super::run::{essence, output};
 use super::walls::Place;
@@ -10,7 +11,6 @@ use crate::cache::{Cache, CacheError};
 use dyntick_model::text::shortened;
 use dyntick_system::{is_inner, open_beneath, place_beneath};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -305,84 +305,6 @@ fn failed(name: &str, message: &str) -> BuildError {
     BuildError::Failed { what: format!("apply the patch {name}"), message: essence(message.trim()) }
 }
 
-/// The files that a diff changes, without their first folder.
-fn changed_files(diff: &str) -> Vec<String> {
-    let named = |line: &str| {
-        let path = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "))?;
-        let path = path.split('\t').next()?.trim();
-        (path != "/dev/null").then(|| path.split_once('/').map_or(path, |(_, inner)| inner).to_owned())
-    };
-    // git's lines for renames and modes name a file without the first folder.
-    let moved = |line: &str| {
-        let words = ["rename from ", "rename to ", "copy from ", "copy to "];
-        words.iter().find_map(|word| line.strip_prefix(word)).map(|path| path.trim().to_owned())
-    };
-    // Only before the first hunk of a file are these its name; in a hunk they are changed lines.
-    let mut files = BTreeSet::new();
-    let mut hunk = Hunk::default();
-    for line in diff.lines() {
-        if let Some(next) = Hunk::announced(line) {
-            hunk = next;
-        } else if hunk.is_complete() {
-            files.extend(named(line).or_else(|| moved(line)));
-        } else {
-            hunk.take(line);
-        }
-    }
-    files.into_iter().collect()
-}
-
-/// The first line, from 1, at which patch(1) would call a diff malformed (GNU patch 2.7, `pch.c: another_hunk`).
-fn damaged_line(diff: &str) -> Option<usize> {
-    /// The number of lines at the end of a file that count as empty ones, which were cut off.
-    const CUT_OFF: u32 = 2;
-    let mut hunk = Hunk::default();
-    let mut lines = 0;
-    for (at, line) in diff.lines().enumerate() {
-        lines = at + 1;
-        if hunk.is_complete() {
-            hunk = Hunk::announced(line).unwrap_or_default();
-        } else if !hunk.take(line) {
-            return Some(lines);
-        }
-    }
-    (hunk.old.max(hunk.new) > CUT_OFF).then_some(lines)
-}
-
-/// The numbers of old and new lines of a hunk that are still to come.
-#[derive(Clone, Copy, Default)]
-struct Hunk {
-    old: u32,
-    new: u32,
-}
-
-impl Hunk {
-    /// The numbers that `@@ -1,5 +1,6 @@` announces.
-    fn announced(line: &str) -> Option<Self> {
-        let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
-        let new = rest.split_once(" @@")?.0;
-        let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
-        Some(Self { old: count(old)?, new: count(new)? })
-    }
-
-    fn is_complete(self) -> bool {
-        self.old == 0 && self.new == 0
-    }
-
-    /// Counts a line of the hunk. Returns false if it cannot be one.
-    fn take(&mut self, line: &str) -> bool {
-        let (minus, plus) = (line.starts_with('-'), line.starts_with('+'));
-        let is_remark = line.starts_with('\\');
-        let context = !minus && !plus && !is_remark;
-        // An empty line is context whose space was cut off; before a tab it may be, too.
-        let is_one = !context || line.is_empty() || line.starts_with([' ', '\t', '\r']);
-        let fits = is_remark || (!minus && !context || self.old > 0) && (!plus && !context || self.new > 0);
-        self.old -= u32::from((minus || context) && self.old > 0);
-        self.new -= u32::from((plus || context) && self.new > 0);
-        is_one && fits
-    }
-}
-
 /// From what patch(1) says: the file and number of each hunk that failed, of some. It may say so of a million.
 fn failures(said: &str) -> Vec<String> {
     const MOST: usize = 20;
@@ -461,20 +383,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_is_found_before_a_source_is() {
+    fn shipped_patches_are_sound() {
         for name in dyntick_model::shipped::PATCHES.names() {
             let (file, text) = dyntick_model::shipped::PATCHES.find(name).unwrap();
             sound(&[part(&file, &text)]).unwrap();
         }
-        let line = |diff: &str| damaged_line(diff);
-        let head = "From: x\n\n--- a/x.c\n+++ b/x.c\n@@ -1,3 +1,4 @@ f()\n a\n";
-        assert_eq!(line(&format!("{head}+b\n c\n d\n-- \n2.47\n")), None);
-        assert_eq!(line(&format!("{head}+b\n\n d\n\\ No newline at end of file\n")), None);
-        assert_eq!(line(&format!("{head}+b\nwrapped\n c\n d\n")), Some(8), "a line that was wrapped");
-        assert_eq!(line(&format!("{head}+b\n+b\n c\n d\n")), Some(10), "one line more than announced");
-        assert_eq!(line(&format!("{head}+b\n c\n-- \n2.47\n")), Some(10), "one line too few");
-        assert_eq!(line(&format!("{head}+b\n")), None, "two empty lines may have been cut off");
-        assert_eq!(line(head), Some(6), "it ends within a hunk");
     }
 
     #[test]
@@ -631,13 +544,6 @@ mod tests {
         let renamed = "diff --git a/kernel/x.c b/kernel/y.c\nsimilarity index 100%\nrename from kernel/x.c\nrename to kernel/y.c\n";
         applied("x.patch", renamed, tree.path()).unwrap();
         assert!(tree.path().join("kernel/y.c").is_file() && !tree.path().join("kernel/x.c").exists());
-    }
-
-    #[test]
-    fn names_of_files_are_no_changed_lines() {
-        let diff =
-            "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n--- a/inner\n+++ b/inner\n x\n--- a/g\n+++ /dev/null\n";
-        assert_eq!(changed_files(diff), ["f", "g"]);
     }
 
     #[test]
