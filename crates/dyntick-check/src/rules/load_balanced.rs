@@ -42,7 +42,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     let pinned: Vec<&crate::Task> = machine.pinned(&balanced).collect();
     // A line that asks for isolation, even one that was refused, does not want these CPUs balanced.
     let isolates = !machine.wanted().domain.is_empty();
-    if let Some(manager) = machine.manager().filter(|_| !isolates) {
+    if let Some(manager) = keeper(machine) {
         return vec![confined(finding(Severity::Note), manager, &strays, &pinned)];
     }
     let more = if machine.since(7, 0) {
@@ -68,6 +68,19 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     vec![undecided(machine, &balanced, finding, &restarts)]
 }
 
+/// The service that keeps CPUs free by task affinity, on a line that asks for no isolation.
+pub(super) fn keeper(machine: &Machine<'_>) -> Option<Evidence> {
+    machine.manager().filter(|_| machine.wanted().domain.is_empty())
+}
+
+/// The way in which it keeps them free.
+pub(super) fn way_of(keeper: &Evidence) -> String {
+    format!("{} keeps CPUs free by affinity", keeper.value)
+}
+
+/// The price of isolating such CPUs from load balancing.
+pub(super) const ONE_CPU: &str = "would keep all threads of a container on one CPU";
+
 /// Reports CPUs that a service keeps free by task affinity: isolating them too would break the service's placement.
 fn confined(
     finding: Finding,
@@ -83,11 +96,11 @@ fn confined(
         }
         (false, _) => format!("These tasks may be placed there now: {}.", list(strays)),
     };
-    let way = format!("{} keeps CPUs free by affinity", manager.value);
-    finding.seen([manager]).so(format!("{who} {way}, so that load balancing is intended.")).advice(
+    let way = way_of(&manager);
+    finding.seen([manager]).so(format!("{who} {way}, so that load balancing is intended.")).advice(format!(
         "change the CPUs where they are managed (tuned profile, kubelet, systemd); isolating them from load \
-         balancing would keep all threads of a container on one CPU",
-    )
+         balancing {ONE_CPU}"
+    ))
 }
 
 /// Reports CPUs of unknown use, for one task each or for all programs, as no task shows it.

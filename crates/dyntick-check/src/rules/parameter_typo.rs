@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use super::load_balanced::{self, ONE_CPU};
 use super::*;
 use dyntick_model::Masks;
 use dyntick_model::parameters::{self, Meant, meant};
@@ -61,12 +62,9 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     if !isolates(name) {
         return finding.boot(fixed);
     }
-    let manager = machine.manager().filter(|_| name == "isolcpus" && machine.wanted().domain.is_empty());
-    if let Some(manager) = manager {
-        let way = format!("{} keeps CPUs free by affinity", manager.value);
-        return finding.seen([manager]).so(format!(
-            "It has no effect, and '{fixed}' would keep all threads of a container on one CPU: {way}."
-        ));
+    if let Some(keeper) = load_balanced::keeper(machine).filter(|_| name == "isolcpus") {
+        let way = load_balanced::way_of(&keeper);
+        return finding.seen([keeper]).so(format!("It has no effect, and '{fixed}' {ONE_CPU}: {way}."));
     }
     // Other redundant parameters are no matter of spelling, and have their own rule. Where all lists must be equal
     // (before 5.18), one that is left would contradict the intended one.
