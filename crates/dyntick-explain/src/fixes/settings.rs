@@ -29,7 +29,10 @@ const TRACERS: &str = "/sys/kernel/tracing/available_tracers";
 const IRQSOFF_TRACER: &str = "IRQSOFF_TRACER";
 const IRQSOFF_COMMAND: &str = "trace-cmd record -p irqsoff";
 
-/// The flag that counts system management interrupts.
+/// The vendor whose CPUs count system management interrupts, as in `/proc/cpuinfo`.
+const INTEL: &str = "GenuineIntel";
+
+/// The flag that has them counted.
 const SMI_FLAG: &str = "--smi";
 
 /// The first words of advice that limits idle states.
@@ -67,13 +70,12 @@ pub fn settings_with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<St
     let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
     let cpus = read(CPUINFO).unwrap_or_default();
     let virtual_machine = has_hypervisor_flag(&cpus);
-    let is_other_vendor = |line: &str| line.starts_with("vendor_id") && !line.contains("GenuineIntel");
     Settings {
         files: paths.filter_map(known).collect(),
         without,
         virtual_machine,
         no_idle_states: read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none"),
-        no_smi_counter: virtual_machine || cpus.lines().any(is_other_vendor),
+        no_smi_counter: virtual_machine || !cpus.is_empty() && !cpus.contains(INTEL),
     }
 }
 
