@@ -163,7 +163,8 @@ pub const THREADS: usize = 16384;
 pub const THREAD_PROBES: usize = 4;
 /// The number of no thread.
 pub const NO_THREAD: u32 = u32::MAX;
-/// Names of tasks that had a CPU which a followed thread wanted, on each CPU; a power of two.
+/// Names of tasks that had a CPU which a followed thread wanted, on each CPU, and as many of followed ones; a power of
+/// two.
 pub const RIVALS: usize = 64;
 
 /// The kinds of a followed thread's time. Most are states too.

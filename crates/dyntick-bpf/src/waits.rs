@@ -52,7 +52,9 @@ pub struct Thread {
     /// True if a thread that belongs here is in another slot, or was.
     pub displaced: u8,
     /// True if the task of `by` is a thread of the kernel.
-    pub by_kernel: u16,
+    pub by_kernel: u8,
+    /// True if the task of `by` is followed, too.
+    pub by_own: u8,
     /// The name of the task that got its CPU when it was preempted, ended by a zero; empty if there is none.
     pub by: [u8; NAME],
     /// The time of each kind, ns, without the present state.
@@ -109,6 +111,6 @@ pub struct Cpu {
     pub group: u64,
     /// The pieces that ended, by kind, without those of [`Rival`].
     pub sums: [Sum; KINDS],
-    /// The tasks that had the CPU.
-    pub rivals: [Rival; RIVALS],
+    /// The tasks that had the CPU: those that are not followed, and those that are.
+    pub rivals: [[Rival; RIVALS]; 2],
 }

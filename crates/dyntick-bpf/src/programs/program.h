@@ -67,13 +67,14 @@ APART u32 search_program(u64 key, u64 first, u64 second)
 /* Whose task this is; `is_own` if it is known to be one that is followed. */
 INLINE u32 family_of(struct row *row, struct task_struct *task, int is_own)
 {
+	/* No thread of the kernel is: those are started by threads of the kernel. */
+	if (is_own)
+		return COMMAND;
 	if (task->flags & PF_KTHREAD) {
 		/* Else the compiler tests it twice. */
 		barrier();
 		return KERNEL_THREAD;
 	}
-	if (is_own)
-		return COMMAND;
 	if ((u32)task->tgid == observer)
 		return OBSERVER;
 	if (!row->follows)

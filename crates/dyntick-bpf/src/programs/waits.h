@@ -23,7 +23,8 @@ struct thread {
 	u32 cpu;       /* of a wait for a CPU */
 	u8 assumed;    /* written by the reader: whether one whose begin was not seen ran */
 	u8 displaced;  /* whether a thread that belongs here is in another slot, or was */
-	u16 by_kernel; /* whether `by` is a thread of the kernel */
+	u8 by_kernel;  /* whether `by` is a thread of the kernel */
+	u8 by_own;     /* whether `by` is followed too */
 	u64 by[NAME / sizeof(u64)]; /* of a wait after a preemption: the name of the task that got the CPU */
 	u64 ns[KINDS];
 };
@@ -65,7 +66,7 @@ struct cpu {
 	u64 real_time_ns; /* of waits in which nothing ran, and that are no way out of idle: those of real-time tasks */
 	u64 group; /* the control group of the last such wait, by the number of its folder */
 	struct sum sums[KINDS];
-	struct rival rivals[RIVALS];
+	struct rival rivals[2 * RIVALS]; /* the second half is of tasks that are followed too: others may have their name */
 };
 
 struct {
@@ -217,15 +218,15 @@ INLINE int is(const struct rival *rival, u64 first, u64 second)
 	return rival->name[0] == first && rival->name[1] == second;
 }
 
-/* The place of a rival that is not where it belongs, or not there at all yet; RIVALS if there is no room. */
+/* The place of a rival that is not where it belongs, or not there at all yet; 2 * RIVALS if there is no room. */
 APART u32 search_rival(u64 first, u64 second, u32 place)
 {
 	struct cpu *cpu = cpu_of(this_cpu());
 
 	if (!cpu)
-		return RIVALS;
+		return 2 * RIVALS;
 	for (u32 probe = 0; probe < RIVAL_PROBES; probe++) {
-		u32 at = (place + probe) & (RIVALS - 1);
+		u32 at = (place & RIVALS) | ((place + probe) & (RIVALS - 1));
 		struct rival *rival = &cpu->rivals[at];
 
 		if (!rival->name[0]) {
@@ -236,20 +237,23 @@ APART u32 search_rival(u64 first, u64 second, u32 place)
 		if (is(rival, first, second))
 			return at;
 	}
-	return RIVALS;
+	return 2 * RIVALS;
 }
 
 /* The waits in which tasks of this name had the CPU; none if there is no room. */
-INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second)
+INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second, int is_own)
 {
 	u32 place = (first ^ second) * MIX >> 58;
-	struct rival *rival = &cpu->rivals[place & (RIVALS - 1)];
+	struct rival *rival;
 
+	if (is_own)
+		place |= RIVALS;
+	rival = &cpu->rivals[place & (2 * RIVALS - 1)];
 	if (is(rival, first, second))
 		return rival;
 	place = search_rival(first, second, place);
 	/* The verifier wants the mask, too. */
-	return place < RIVALS ? &cpu->rivals[place & (RIVALS - 1)] : 0;
+	return place < 2 * RIVALS ? &cpu->rivals[place & (2 * RIVALS - 1)] : 0;
 }
 
 /* Nothing ran, and not since the CPU had to leave idle: the thread was throttled, perhaps. */
@@ -281,11 +285,12 @@ RARE u64 idle_since(struct thread *thread, u64 began, u64 now)
 }
 
 /* A wait of a kind has ended on a CPU that `prev` had until now. */
-INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, struct task_struct *prev, u32 out,
-		   struct task_struct *task, u64 began, u64 now)
+INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, const struct thread *left,
+		   struct task_struct *prev, u32 out, struct task_struct *task, u64 began, u64 now)
 {
 	u64 ns = not_negative(now - began), idle = 0, first = 0, second = 0;
 	struct rival *rival = 0;
+	int is_own = left != 0;
 
 	/* What ran there is not known here. */
 	if (thread->cpu != here)
@@ -315,9 +320,10 @@ INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, s
 	if (kind == PREEMPTED && thread->by[0] && !(first && thread->by_kernel)) {
 		first = thread->by[0];
 		second = thread->by[1];
+		is_own = thread->by_own;
 	}
 	if (first)
-		rival = rival_of(cpu, first, second);
+		rival = rival_of(cpu, first, second, is_own);
 	if (rival) {
 		rival->waits[kind != WOKEN].ns += ns;
 		count(&rival->waits[kind != WOKEN].sum, ns);
@@ -358,8 +364,8 @@ INLINE void ends(struct cpu *cpu, struct thread *thread, u64 now)
 	become(thread, ENDED, now);
 }
 
-INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev,
-		     struct task_struct *next, int preempted, u64 now)
+INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct thread *came, struct task_struct *prev,
+		     struct task_struct *next, u32 in, int preempted, u64 now)
 {
 	u32 kind = thread->state, state;
 	u64 ns = not_negative(now - leave(thread));
@@ -374,17 +380,18 @@ INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct ta
 	state = state_of(prev, preempted);
 	if (state == PREEMPTED) {
 		want(thread, cpu, here);
-		thread->by_kernel = (next->flags & PF_KTHREAD) != 0;
-		thread->by[0] = next->pid ? first_of(next) : 0;
+		thread->by_kernel = !came && (next->flags & PF_KTHREAD) != 0;
+		thread->by[0] = in ? first_of(next) : 0;
 		thread->by[1] = second_of(next);
+		thread->by_own = came != 0;
 	} else if (state == ENDED) {
 		return ends(cpu, thread, now);
 	}
 	become(thread, state, now);
 }
 
-INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct task_struct *prev, u32 out,
-		 struct task_struct *next, u64 now)
+INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct thread *left, struct task_struct *prev,
+		 u32 out, struct task_struct *next, u64 now)
 {
 	u32 kind = thread->state;
 	u64 woken = thread->woken, since = leave(thread);
@@ -404,9 +411,9 @@ INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct task_s
 		kind = thread->assumed ? RAN : PREEMPTED;
 	}
 	if (kind == WOKEN)
-		waited(cpu, here, thread, WOKEN, prev, out, next, since, now);
+		waited(cpu, here, thread, WOKEN, left, prev, out, next, since, now);
 	else if (kind == PREEMPTED)
-		waited(cpu, here, thread, PREEMPTED, prev, out, next, since, now);
+		waited(cpu, here, thread, PREEMPTED, left, prev, out, next, since, now);
 	else
 		add(cpu, thread, kind, not_negative(now - since));
 	become(thread, RAN, now);
@@ -428,9 +435,9 @@ INLINE void change(const u32 *here, struct thread *left, struct thread *came, st
 		cpu->idle = IS_IDLE | (now - cpu->idle);
 	}
 	if (left)
-		gives_up(cpu, *here, left, prev, next, preempted, now);
+		gives_up(cpu, *here, left, came, prev, next, in, preempted, now);
 	if (came)
-		gets(cpu, *here, came, prev, out, next, now);
+		gets(cpu, *here, came, left, prev, out, next, now);
 }
 
 /* A task is put into the queue of a CPU. */

@@ -6,11 +6,10 @@ use dyntick_explain::ledger::words::{self, Clues, Words};
 use dyntick_explain::ledger::{Amount, Spent};
 use dyntick_model::Fix;
 use dyntick_observe::facts::Throttled;
-use dyntick_observe::live::{Key, WaitKind, WaitSum, Waited, Whose};
+use dyntick_observe::live::{Rival, WaitKind, WaitSum, Waited};
 use dyntick_record::{Ledger, Part, share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// The time of threads, all of it, also while they did not run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -179,18 +178,7 @@ impl Entry {
     }
 }
 
-/// The names of the command's tasks that had a measured CPU.
-fn own_names(measured: &Measured) -> BTreeSet<String> {
-    let name = |key: &Key| match key {
-        Key::Task { comm: Some(comm), whose: Whose::Command } => Some(comm.to_string()),
-        _ => None,
-    };
-    let cpus = measured.counts.iter().flat_map(|counts| counts.cpus.values());
-    cpus.flat_map(|counts| counts.keys()).filter_map(name).collect()
-}
-
 fn entries(time: &CommandTime, measured: &Measured) -> Vec<Entry> {
-    let own = own_names(measured);
     let limit = time.throttled.iter().max_by_key(|group| group.ns);
     let clues = Clues {
         quota_group: limit.map(|group| group.group.clone()),
@@ -199,9 +187,8 @@ fn entries(time: &CommandTime, measured: &Measured) -> Vec<Entry> {
         ..Clues::default()
     };
     let nothing = nothing_ran(&time.waited, limit.is_some());
-    let entry = |((kind, by), sum): (&(WaitKind, Option<_>), &WaitSum)| {
-        let by = by.as_ref().map(ToString::to_string);
-        entry(*kind, by, sum, &nothing, &clues, &own)
+    let entry = |((kind, by), sum): (&(WaitKind, Option<Rival>), &WaitSum)| {
+        entry(*kind, by.as_ref(), sum, &nothing, &clues)
     };
     let mut entries: Vec<Entry> = time.waited.sums.iter().map(entry).collect();
     entries.sort_by_key(|entry| std::cmp::Reverse((entry.part.lost, entry.part.ns)));
@@ -221,15 +208,12 @@ fn nothing_ran(waited: &Waited, has_quota: bool) -> Spent {
     }
 }
 
-fn entry(
-    kind: WaitKind,
-    by: Option<String>,
-    sum: &WaitSum,
-    nothing: &Spent,
-    clues: &Clues,
-    own: &BTreeSet<String>,
-) -> Entry {
-    let had = || Spent::Preempted(by.as_deref().unwrap_or("another task").into());
+fn entry(kind: WaitKind, by: Option<&Rival>, sum: &WaitSum, nothing: &Spent, clues: &Clues) -> Entry {
+    let had = || match by {
+        Some(Rival { name, own: true }) => Spent::Preempted(format!("its own {name}").into()),
+        Some(Rival { name, own: false }) => Spent::Preempted(name.clone()),
+        None => Spent::Preempted("another task".into()),
+    };
     let (spent, after) = match kind {
         WaitKind::Ran => (Spent::Ran, None),
         WaitKind::Slept => (Spent::Slept(None), None),
@@ -251,8 +235,8 @@ fn entry(
     let part = Part {
         part: spent.name(),
         title,
-        task: by.clone(),
-        own: by.as_ref().is_some_and(|by| own.contains(by)),
+        task: by.map(|by| by.name.to_string()),
+        own: by.is_some_and(|by| by.own),
         lost: spent.is_lost(),
         ns: Some(sum.ns),
         count: sum.count,
@@ -261,6 +245,7 @@ fn entry(
         explanation,
         fixes,
     };
+    let by = part.task.clone();
     Entry { part, after, by }
 }
 
@@ -279,7 +264,7 @@ mod tests {
         let sums = [
             ((WaitKind::Ran, None), sum(100, 9)),
             ((WaitKind::Slept, None), sum(50, 2)),
-            ((WaitKind::Preempted, Some("yes".into())), sum(30, 4)),
+            ((WaitKind::Preempted, Some(Rival { name: "yes".into(), own: true })), sum(30, 4)),
             ((WaitKind::Woken, None), sum(1, 1)),
             ((WaitKind::PreemptedNothing, None), sum(300, 5)),
         ];
@@ -300,7 +285,7 @@ mod tests {
         let names: Vec<&str> = printed.parts.iter().map(|part| part.part.as_str()).collect();
         assert_eq!(names, ["quota", "preempted", "preempted", "ran", "slept"]);
         assert_eq!(printed.parts[0].fixes, ["echo max > /sys/fs/cgroup/pod/cpu.max"]);
-        assert_eq!(printed.parts[1].title, "ready to run, while yes had the CPU, after a preemption");
+        assert_eq!(printed.parts[1].title, "ready to run, while its own yes had the CPU, after a preemption");
         assert_eq!(printed.parts[2].title, "ready to run, while another task had the CPU, after a wake-up");
         assert_eq!((printed.lived_ns, printed.lost_ns), (481 * MS, 331 * MS));
         assert_eq!((printed.awake_ns, printed.more_threads), (431 * MS, 3));

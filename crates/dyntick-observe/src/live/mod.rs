@@ -42,5 +42,5 @@ pub use place::{Place, keep_off};
 pub use snapshot::{Count, Lost, Snapshot, bucket_end_ns};
 pub use source::{Choice, Source, Unavailable};
 pub use traced::Traced;
-pub use waited::{WaitKind, WaitSum, Waited};
+pub use waited::{Rival, WaitKind, WaitSum, Waited};
 pub use waits::Waits;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The time of followed threads, by what they did and waited for. Pure.
 
+use super::keys::text;
+use dyntick_bpf::layout::NAME;
 use dyntick_bpf::layout::kind::{
     BLOCKED, ENDED, KINDS, PREEMPTED, PREEMPTED_NOTHING, RAN, SLEPT, STOPPED, TRACED, UNSEEN, WAKING, WOKEN,
     WOKEN_NOTHING,
@@ -72,6 +74,22 @@ impl WaitSum {
     }
 }
 
+/// Tasks that had a CPU for which a followed thread waited.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rival {
+    /// Their name.
+    pub name: Symbol,
+    /// True if they are followed threads, too.
+    pub own: bool,
+}
+
+impl Rival {
+    /// Reads a name as the programs write it.
+    pub(super) fn of(name: &[u8; NAME], own: bool) -> Self {
+        Self { name: text(name).into(), own }
+    }
+}
+
 /// The time of followed threads from one reading to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
@@ -85,9 +103,9 @@ pub struct Waited {
     pub real_time_ns: u64,
     /// The control groups that waited while nothing ran, by the numbers of their folders: the last one of each CPU.
     pub groups: BTreeSet<u64>,
-    /// The sums by kind and, of waits in which another task had the CPU, by its name if it is known. They add up to the
-    /// time that the threads lived.
-    pub sums: BTreeMap<(WaitKind, Option<Symbol>), WaitSum>,
+    /// The sums by kind and, of waits in which another task had the CPU, by that task if it is known. They add up to
+    /// the time that the threads lived.
+    pub sums: BTreeMap<(WaitKind, Option<Rival>), WaitSum>,
 }
 
 impl Waited {
@@ -137,8 +155,8 @@ impl Pieces {
 pub(super) struct Totals {
     /// By kind.
     pub kinds: [Pieces; KINDS],
-    /// By kind and the name of the task that had the CPU.
-    pub rivals: BTreeMap<(usize, Symbol), Pieces>,
+    /// By kind and the task that had the CPU.
+    pub rivals: BTreeMap<(usize, Rival), Pieces>,
     /// The number of threads that live.
     pub alive: u64,
     /// The number of threads that began.
@@ -150,9 +168,9 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// The pieces in which a task of this name had the CPU.
-    pub fn rival(&mut self, kind: usize, name: &str) -> &mut Pieces {
-        self.rivals.entry((kind, name.into())).or_default()
+    /// The pieces in which such a task had the CPU.
+    pub fn rival(&mut self, kind: usize, rival: Rival) -> &mut Pieces {
+        self.rivals.entry((kind, rival)).or_default()
     }
 
     /// The growth since an earlier reading.
@@ -169,12 +187,12 @@ impl Totals {
         let ns = settled(std::array::from_fn(grown));
         for (number, kind) in WaitKind::ALL.into_iter().enumerate().filter(|(number, _)| ns[*number] > 0) {
             let mut left = self.kinds[number].since(&before.kinds[number], ns[number]);
-            for (name, sum) in self.rivals_since(before, number) {
+            for (rival, sum) in self.rivals_since(before, number) {
                 // A wait that has ended is read with its name a moment later than the sum.
                 let sum = WaitSum { ns: sum.ns.min(left.ns), longest_ns: sum.longest_ns.min(left.ns), ..sum };
                 if sum.ns > 0 {
                     (left.ns, left.count) = (left.ns - sum.ns, left.count.saturating_sub(sum.count).max(1));
-                    waited.sums.insert((kind, Some(name)), sum);
+                    waited.sums.insert((kind, Some(rival)), sum);
                 }
             }
             if left.ns > 0 {
@@ -185,9 +203,9 @@ impl Totals {
         waited
     }
 
-    /// The growth of a kind by name, the longest first.
-    fn rivals_since(&self, before: &Totals, kind: usize) -> Vec<(Symbol, WaitSum)> {
-        let grown = |(key, now): (&(usize, Symbol), &Pieces)| {
+    /// The growth of a kind by task, the longest first.
+    fn rivals_since(&self, before: &Totals, kind: usize) -> Vec<(Rival, WaitSum)> {
+        let grown = |(key, now): (&(usize, Rival), &Pieces)| {
             let then = before.rivals.get(key).copied().unwrap_or_default();
             (key.1.clone(), now.since(&then, now.sum.ns.saturating_sub(then.sum.ns)))
         };
@@ -288,16 +306,17 @@ mod tests {
     #[test]
     fn rivals_are_a_part_of_their_kind() {
         let sum = |ns, count| WaitSum { ns, count, longest_ns: ns };
+        let other = |name: &str| Rival { name: name.into(), own: false };
         let mut before = Totals { alive: 1, began: 4, ..Totals::default() };
         before.kinds[PREEMPTED].sum = sum(100, 5);
-        before.rival(PREEMPTED, "yes").sum = sum(60, 3);
+        before.rival(PREEMPTED, other("yes")).sum = sum(60, 3);
         let mut now = Totals { began: 6, alive: 0, ..before.clone() };
         now.kinds[PREEMPTED].sum = sum(400, 9);
-        now.rival(PREEMPTED, "yes").sum = sum(260, 5);
-        now.rival(PREEMPTED, "sh").add_open(50);
+        now.rival(PREEMPTED, other("yes")).sum = sum(260, 5);
+        now.rival(PREEMPTED, other("sh")).add_open(50);
         now.kinds[SLEPT].add_open(40);
         let waited = now.since(&before);
-        let of = |kind, name: Option<&str>| waited.sums[&(kind, name.map(Into::into))];
+        let of = |kind, name: Option<&str>| waited.sums[&(kind, name.map(other))];
         assert_eq!((waited.threads, waited.lived_ns()), (3, 340));
         assert_eq!(of(WaitKind::Preempted, Some("yes")), WaitSum { longest_ns: 200, ..sum(200, 2) });
         assert_eq!(of(WaitKind::Preempted, Some("sh")), sum(50, 1));

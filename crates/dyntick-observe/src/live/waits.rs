@@ -2,9 +2,8 @@
 //! The time of followed threads, accounted for by eBPF programs on all CPUs while they run and wait.
 
 use super::followed::Followed;
-use super::keys::text;
 use super::loaded::{LiveError, attach, map_array, no_thread, recursion_misses};
-use super::waited::{Totals, in_progress};
+use super::waited::{Rival, Totals, in_progress};
 use super::{WaitSum, Waited};
 use crate::facts::state_of;
 use crate::thread::now_ns;
@@ -216,7 +215,7 @@ impl Waits {
         for (kind, ns) in parts.into_iter().filter(|(_, ns)| *ns > 0) {
             totals.kinds[kind].add_open(ns);
             if kind == PREEMPTED && thread.by[0] != 0 && thread.by_kernel == 0 {
-                totals.rival(kind, &text(&thread.by)).add_open(ns);
+                totals.rival(kind, Rival::of(&thread.by, thread.by_own != 0)).add_open(ns);
             }
         }
     }
@@ -230,12 +229,14 @@ impl Waits {
         for (kind, sum) in cpu.sums.iter().enumerate() {
             totals.kinds[kind].sum.add(&WaitSum { ns: 0, count: sum.count, longest_ns: sum.longest });
         }
-        for rival in cpu.rivals.iter().filter(|rival| rival.name[0] != 0) {
+        let rivals = cpu.rivals.iter().zip([false, true]);
+        let rivals = rivals.flat_map(|(rivals, own)| rivals.iter().map(move |rival| (rival, own)));
+        for (rival, own) in rivals.filter(|(rival, _)| rival.name[0] != 0) {
             for (kind, had) in
                 [WOKEN, PREEMPTED].into_iter().zip(&rival.waits).filter(|(_, had)| had.sum.count > 0)
             {
                 let sum = WaitSum { ns: had.ns, count: had.sum.count, longest_ns: had.sum.longest };
-                totals.rival(kind, &text(&rival.name)).sum.add(&sum);
+                totals.rival(kind, Rival::of(&rival.name, own)).sum.add(&sum);
                 // The time of the kind is the threads'.
                 totals.kinds[kind].sum.add(&WaitSum { ns: 0, ..sum });
             }
@@ -245,8 +246,9 @@ impl Waits {
         unsafe {
             let cpu = self.cpu(number);
             (0..KINDS).for_each(|kind| (&raw mut (*cpu).sums[kind].longest).write_volatile(0));
-            for (rival, kind) in (0..RIVALS).flat_map(|rival| [(rival, 0), (rival, 1)]) {
-                (&raw mut (*cpu).rivals[rival].waits[kind].sum.longest).write_volatile(0);
+            for at in 0..4 * RIVALS {
+                let (own, rival, kind) = (at / (2 * RIVALS), at / 2 % RIVALS, at % 2);
+                (&raw mut (*cpu).rivals[own][rival].waits[kind].sum.longest).write_volatile(0);
             }
             (&raw mut (*cpu).group).write_volatile(0);
         }
