@@ -120,6 +120,11 @@ pub struct ThreadLedger {
 pub const PREEMPTED: &str = "preempted";
 
 impl Ledger {
+    /// Returns true if none of the threads was ever on a recorded CPU.
+    pub fn is_elsewhere(&self) -> bool {
+        self.threads == 0 && self.threads_elsewhere > 0
+    }
+
     /// The share of the time that these threads lived on CPUs that are not recorded, 0 to 1.
     pub fn unseen_share(&self) -> f64 {
         let unseen = Spent::Unseen.name();
@@ -446,12 +451,15 @@ fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
     };
     let processes = accounts.iter().filter_map(|account| Some(about.threads.get(&account.task.pid)?.process));
     let limited = processes.clone().find(|process| about.owners.quotas.contains_key(process));
+    let memory = processes.clone().find_map(|process| about.owners.memory.get(&process));
     Clues {
         quota_group: limited.and_then(|process| about.owners.quota_group(process)).map(str::to_owned),
         quota: limited.and_then(|process| about.owners.quotas.get(&process)).cloned(),
+        memory_group: memory.cloned(),
         numa_hints: grown("numa_hint_faults"),
         huge_faults: grown("thp_fault_alloc"),
-        major_faults: grown("pgmajfault"),
+        // Swapped pages come back several at a time, and only the first fault is a major one.
+        major_faults: grown("pgmajfault").max(grown("pswpin")),
         cpus: about.cpus.clone(),
         forked,
     }

@@ -30,6 +30,8 @@ pub enum Waits {
     MemoryMap,
     /// Another lock of the kernel.
     Lock,
+    /// A lock on a file (flock, fcntl).
+    FileLock,
     /// The thaw of a frozen control group or machine.
     Thaw,
     /// A page that is read or written, or a disk.
@@ -71,6 +73,13 @@ const SCHEDULING: [&str; 10] = [
 /// The beginnings of functions, with the object of the wait. The first row that any frame fits decides, from the
 /// innermost frame on.
 const KNOWN: &[(&str, Waits)] = &[
+    ("locks_lock_inode_wait", Waits::FileLock),
+    ("flock_lock_inode_wait", Waits::FileLock),
+    ("posix_lock_inode_wait", Waits::FileLock),
+    ("do_lock_file_wait", Waits::FileLock),
+    ("fcntl_setlk", Waits::FileLock),
+    ("__break_lease", Waits::FileLock),
+    ("nlmclnt_", Waits::FileLock),
     ("rwsem_", Waits::Lock),
     ("down_read", Waits::Lock),
     ("down_write", Waits::Lock),
@@ -91,6 +100,7 @@ const KNOWN: &[(&str, Waits)] = &[
     ("rt_spin_lock", Waits::Lock),
     ("rwbase_", Waits::Lock),
     ("mem_cgroup_", Waits::Memory),
+    ("__mem_cgroup_", Waits::Memory),
     ("try_charge_memcg", Waits::Memory),
     ("throttle_direct_reclaim", Waits::Memory),
     ("reclaim_throttle", Waits::Memory),
@@ -201,12 +211,12 @@ impl Place {
 
     /// Returns true if a thread that sleeps here, even interruptibly, does not do so by its own will.
     pub fn is_forced(&self) -> bool {
-        self.waits == Waits::Thaw || self.is_kernels_lock()
+        matches!(self.waits, Waits::Thaw | Waits::FileLock) || self.is_kernels_lock()
     }
 
-    /// Returns true for a lock of the program or of the kernel: its holder ends the wait.
+    /// Returns true for a lock of the program, of a file or of the kernel: its holder ends the wait.
     pub fn is_locks(&self) -> bool {
-        self.waits == Waits::Futex || self.is_kernels_lock()
+        matches!(self.waits, Waits::Futex | Waits::FileLock) || self.is_kernels_lock()
     }
 
     /// Returns true for a lock of the kernel.

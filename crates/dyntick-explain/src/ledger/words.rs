@@ -13,6 +13,8 @@ pub struct Clues {
     pub quota_group: Option<String>,
     /// The quota in words.
     pub quota: Option<String>,
+    /// The group with a `memory.high`, as its path below the root of the hierarchy.
+    pub memory_group: Option<String>,
     /// The growth of the machine's counters in the window: `numa_hint_faults`, `thp_fault_alloc`, `pgmajfault`.
     pub numa_hints: u64,
     #[allow(missing_docs)]
@@ -114,6 +116,7 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
                 "end the tracer, or take one that does not stop the program (perf, eBPF, a non-blocking mode)",
             )],
         ),
+        Spent::Blocked(Some(place)) if place.function.contains(OVER_HIGH) => of_memory_high(clues),
         Spent::Blocked(place) => of_block(place.as_ref(), amount),
         Spent::Kept(holder, by) => Words::new(
             format!("waited for {holder}, which {by} kept from its CPU"),
@@ -135,6 +138,22 @@ fn of_quota(clues: &Clues) -> Words {
     Words::new(
         format!("throttled: the CPU quota of its control group was used up{of}"),
         "A group that has used up cpu.max waits for the next period, even if nothing else wants the CPU.",
+        fix.into_iter().collect(),
+    )
+}
+
+/// A part of the name of the function in which a task of a group above its `memory.high` sleeps before it returns to
+/// user mode (6.12 `mm/memcontrol.c: mem_cgroup_handle_over_high`; `__mem_cgroup_handle_over_high` in later ones).
+const OVER_HIGH: &str = "mem_cgroup_handle_over_high";
+
+fn of_memory_high(clues: &Clues) -> Words {
+    let of = clues.memory_group.as_ref().map_or(String::new(), |group| format!(" (/{group})"));
+    let group = clues.memory_group.as_deref().and_then(quoted);
+    let fix = group.map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/memory.high")));
+    Words::new(
+        format!("slowed down: its control group had more memory than memory.high{of}"),
+        "A task of a group above memory.high frees memory before it returns to user mode. Then it sleeps there, up to 2 s \
+         each time, the longer the farther the group is above it.",
         fix.into_iter().collect(),
     )
 }
@@ -165,8 +184,11 @@ fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
         ),
         Fault::Absent if are_most(clues.major_faults) => Words::new(
             "page faults: pages that were read from disk or swap",
-            "",
-            vec![advice("lock the memory with mlockall(), so that it stays")],
+            "The machine, or the control group by its memory.max or memory.high, has too little memory for all that is used, \
+             and pages go out and come back.",
+            vec![advice(
+                "give it more memory (memory.max of its control group, if that is the limit), or use less",
+            )],
         ),
         Fault::Absent => Words::new(
             "page faults: pages that were not there",
@@ -198,6 +220,14 @@ fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
         Waits::Lock => {
             Words::new(format!("blocked by a lock of the kernel{at}{}", until(amount)), "", Vec::new())
         }
+        Waits::FileLock => Words::new(
+            format!("waited for a lock on a file{at}{}", until(amount)),
+            "Another process had a lock on the file that excludes this one (flock, fcntl).",
+            holder(amount)
+                .map(|holder| advice(format!("have {holder} hold its lock on the file for a shorter time")))
+                .into_iter()
+                .collect(),
+        ),
         Waits::Thaw => Words::new(
             format!("frozen with its control group{}", until(amount)),
             "A frozen group runs again when 0 is written to its cgroup.freeze, as docker unpause and systemctl thaw do. \

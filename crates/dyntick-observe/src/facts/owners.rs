@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The possessions of tasks that keep ticks alive: CPU-time timers and limits, perf events, CPU quotas.
 
-use super::quotas::{OF_GROUP, quota};
+use super::quotas::{OF_GROUP, ROOT, quota};
 use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,6 +22,10 @@ pub struct Owners {
     /// records that older versions made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<i32, String>,
+    /// The control group whose `memory.high` slows a process down, as its path below the root of the hierarchy; none in
+    /// records that older versions made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub memory: BTreeMap<i32, String>,
 }
 
 impl Owners {
@@ -44,6 +48,9 @@ impl Owners {
             let Some(group) = group(&groups) else { continue };
             if let Some(quota) = group.ancestors().find_map(quota) {
                 self.quotas.insert(process, quota);
+            }
+            if let Some(limited) = group.ancestors().find(|group| has_memory_high(group)) {
+                self.memory.insert(process, limited.display().to_string());
             }
             if have_cpus {
                 self.groups.insert(process, group.display().to_string());
@@ -108,6 +115,12 @@ fn perf_events(folder: &str) -> u64 {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
     links.filter(|link| link.as_os_str() == "anon_inode:[perf_event]").count() as u64
+}
+
+/// Returns true if the group itself has a limit above which its processes are slowed down.
+fn has_memory_high(group: &Path) -> bool {
+    let limit = read_lossy(&Path::new(ROOT).join(group).join("memory.high"));
+    limit.is_ok_and(|limit| limit.trim() != "max")
 }
 
 /// The group of a process below the root of the hierarchy of cgroup v2, by its `/proc/PID/cgroup`.

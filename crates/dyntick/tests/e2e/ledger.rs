@@ -41,8 +41,11 @@ fn quota_and_stops_are_named_with_their_time() {
     const BUSY: &str = "timeout 2 taskset 2 sh -c \"exec yes > /dev/null\"";
     const CALLS: &str = "taskset 2 sh -c 'for i in 1 2 3 4 5; do usleep 20000; done'";
     let group = "busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null; \
-        echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod; \
-        echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max; ";
+        echo '+cpu +memory' > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod /sys/fs/cgroup/full; \
+        echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max; echo 4M > /sys/fs/cgroup/full/memory.high; ";
+    // Nothing of a file in memory can be freed.
+    const FILL: &str = "taskset 2 sh -c \"echo \\$\\$ > /sys/fs/cgroup/full/cgroup.procs; \
+        exec dd if=/dev/zero of=/tmp/full bs=64k count=72\" 2>/dev/null";
     let in_group =
         |command: &str| format!("sh -c 'echo $$ > /sys/fs/cgroup/pod/cgroup.procs; exec {command}'");
     let limited = in_group(BUSY);
@@ -55,14 +58,19 @@ fn quota_and_stops_are_named_with_their_time() {
         counted,
         "echo max > /sys/fs/cgroup/pod/cpu.max; ",
         &explained("without", &limited),
+        &explained("full", FILL),
+        "rm /tmp/full; echo max > /sys/fs/cgroup/full/memory.high; ",
+        &explained("not full", FILL),
         stopper,
         &explained("stopped", BUSY),
         &explained("calls", CALLS).replace("-C 1", "-C 1 --syscalls"),
+        "flock /tmp/lock sleep 0.5 & sleep 0.1; ",
+        &explained("file lock", "taskset 2 flock /tmp/lock true"),
         "echo; echo @cost; dyntick record --cost --json -C 1; ",
         "echo; echo @",
     ]
     .concat();
-    let documents = documents::printed_with(&["pkill"], "debian:6.12", "isolcpus=domain,1", &script);
+    let documents = documents::printed_with(&["pkill", "flock"], "debian:6.12", "isolcpus=domain,1", &script);
     documents
         .iter()
         .filter(|(name, _)| !["counted", "cost"].contains(&name.as_str()))
@@ -76,6 +84,19 @@ fn quota_and_stops_are_named_with_their_time() {
     assert_eq!(fix(&documents["quota"], "quota"), "echo max > /sys/fs/cgroup/pod/cpu.max");
     let left = documents["without"]["ledger"]["parts"].as_array().unwrap();
     assert!(left.iter().all(|part| part["part"] != "quota"), "{left:?}");
+
+    let slowed = |name: &str| {
+        let parts = documents[name]["ledger"]["parts"].as_array().unwrap();
+        parts.iter().find(|part| part["title"].as_str().unwrap().contains("memory.high")).cloned()
+    };
+    let full = slowed("full").unwrap_or_else(|| panic!("{:#}", documents["full"]["ledger"]));
+    assert!(full["ns"].as_f64().unwrap() > 10e6 && full["lost"] == true, "{full:#}");
+    assert_eq!(full["fixes"][0]["text"], "echo max > /sys/fs/cgroup/full/memory.high");
+    assert_eq!(slowed("not full"), None);
+
+    let locked = part(&documents["file lock"], "blocked");
+    assert!((0.2e9..0.6e9).contains(&locked["ns"].as_f64().unwrap()) && locked["lost"] == true, "{locked:#}");
+    assert!(locked["title"].as_str().unwrap().starts_with("waited for a lock on a file"), "{locked:#}");
 
     let stopped = part(&documents["stopped"], "stopped");
     assert!((0.5e9..0.8e9).contains(&stopped["ns"].as_f64().unwrap()), "{stopped:#}");
