@@ -61,6 +61,7 @@ impl Explained<'_> {
             quiet: machine.are_quiet(&about.cpus),
             all_cpus: machine.online.is_subset(&about.cpus),
             isolate: isolate(machine, &about.cpus, threads, command),
+            explain: None,
         }
         .verdict()
     }

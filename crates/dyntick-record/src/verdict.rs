@@ -33,6 +33,9 @@ pub struct Verdict {
     pub of_threads: bool,
     /// The losses: the largest, and those of at least a tenth of all; at most 3.
     pub losses: Vec<Loss>,
+    /// The interruptions of the measured CPUs together, whichever task they interrupted, where those of the threads are not
+    /// known; null if the losses have them.
+    pub interruptions: Option<Loss>,
     /// The change that pays; null if nothing is worth one, or nothing is known to help.
     pub worth: Option<Change>,
     /// The interruption that a reader would ask about first and that is not worth a change; null if there is none.
@@ -110,6 +113,8 @@ pub struct Case<'a> {
     pub all_cpus: bool,
     /// The command that would keep other tasks away from the measured one.
     pub isolate: Option<String>,
+    /// The command that shows what threads were blocked by, where that is not known.
+    pub explain: Option<String>,
 }
 
 /// A cause of interruptions.
@@ -142,25 +147,27 @@ impl Case<'_> {
         let remedies = Remedies {
             tasks: self.isolate.map(Fix::Command).or_else(|| fix_of_largest(&causes, Kind::Task)),
             interruptions: fix_of_largest(&causes, Kind::Interruption),
+            blocked: self
+                .explain
+                .map(|command| Fix::Advice(format!("see what it was blocked by: {command}"))),
         };
         let ledger = self.ledger.filter(|ledger| ledger.is_worth_a_verdict(self.cpus_ns));
         let mut losses: Vec<Loss> = match ledger {
-            Some(ledger) => {
-                let mut losses = of_threads(ledger, &remedies);
-                if !ledger.parts.iter().any(|part| part.part == INTERRUPTED) {
-                    losses.extend(of_interruptions(&causes, &remedies));
-                }
-                losses
-            }
+            Some(ledger) => of_threads(ledger, &remedies),
             None => causes.iter().map(|cause| cause.loss.clone()).collect(),
         };
+        let knows_its_own = |ledger: &&Ledger| ledger.parts.iter().any(|part| part.part == INTERRUPTED);
+        let apart = ledger.filter(|ledger| !knows_its_own(ledger));
+        let interruptions = apart.and_then(|_| of_interruptions(&causes, &remedies));
         losses.sort_by_key(|loss| Reverse(loss.ns));
-        let all_ns: u64 = losses.iter().filter_map(|loss| loss.ns).sum();
+        let all_ns = total(losses.iter().filter_map(|loss| loss.ns));
         let is_named =
             |loss: &Loss| loss.ns.is_some_and(|ns| ns > 0 && ns as f64 >= NAMED_FROM * all_ns as f64);
         losses.retain(is_named);
         losses.truncate(MOST_LOSSES);
-        let of_losses = losses.iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
+        let mut candidates: Vec<&Loss> = losses.iter().chain(&interruptions).collect();
+        candidates.sort_by_key(|loss| Reverse(loss.ns));
+        let of_losses = candidates.into_iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
         let of_traps = ledger.and_then(|ledger| ledger.change_of_traps(&bar));
         let worth = of_traps.or(of_losses).or_else(|| ledger.and_then(Ledger::change_of_waits));
         let is_asked_about = |loss: &Loss| loss.tick || worth.is_none() || loss.share >= NOTICEABLE;
@@ -169,6 +176,7 @@ impl Case<'_> {
         Verdict {
             of_threads: ledger.is_some(),
             losses,
+            interruptions: interruptions.filter(|loss| loss.share >= NOTICEABLE),
             worth,
             not_worth,
             needs_cpus: self.all_cpus,
@@ -226,6 +234,7 @@ impl Loss {
 struct Remedies {
     tasks: Option<Fix>,
     interruptions: Option<Fix>,
+    blocked: Option<Fix>,
 }
 
 /// The fix of the largest cause of a kind.
@@ -234,18 +243,27 @@ fn fix_of_largest(causes: &[Cause], kind: Kind) -> Option<Fix> {
     of.max_by_key(|cause| cause.loss.ns)?.loss.fix.clone()
 }
 
+/// The name of the parts of uninterruptible sleep in a ledger.
+const BLOCKED: &str = "blocked";
+
 /// The name of the part of interrupts in a ledger.
 const INTERRUPTED: &str = "interrupted";
 
-/// The interruptions of the measured CPUs together, for a ledger that does not know those of its threads.
+/// A sum. What a record says of the machine's counters may be any number.
+fn total(of: impl Iterator<Item = u64>) -> u64 {
+    of.fold(0, u64::saturating_add)
+}
+
+/// The interruptions of the measured CPUs together, for a ledger that does not know those of its threads. They are no
+/// part of what its threads lost.
 fn of_interruptions(causes: &[Cause], remedies: &Remedies) -> Option<Loss> {
     let all: Vec<&Loss> =
         causes.iter().filter(|cause| cause.kind == Kind::Interruption).map(|cause| &cause.loss).collect();
     let loss = Loss {
         what: "interruptions of the measured CPUs".to_owned(),
-        ns: Some(all.iter().filter_map(|loss| loss.ns).sum()),
+        ns: Some(total(all.iter().filter_map(|loss| loss.ns))),
         share: all.iter().map(|loss| loss.share).sum(),
-        count: all.iter().map(|loss| loss.count).sum(),
+        count: total(all.iter().map(|loss| loss.count)),
         longest_ns: all.iter().filter_map(|loss| loss.longest_ns).max(),
         tick: false,
         fix: remedies.interruptions.clone(),
@@ -269,6 +287,7 @@ fn of_threads(ledger: &Ledger, remedies: &Remedies) -> Vec<Loss> {
             PREEMPTED if part.own => None,
             PREEMPTED => remedies.tasks.clone(),
             INTERRUPTED => remedies.interruptions.clone(),
+            BLOCKED if part.fixes.is_empty() => remedies.blocked.clone(),
             _ => part.fixes.first().cloned(),
         },
     };

@@ -5,6 +5,7 @@ use super::ledger;
 use crate::adviser::Adviser;
 use crate::gate::{Counted, Figures};
 use crate::labels;
+use dyntick_check::shell;
 use dyntick_count::{Class, CpuCounts, GroupRows, Measured, Row, per_cpu, rule};
 use dyntick_model::CpuList;
 use dyntick_record::verdict::{Case, Cause, Kind, Loss, Verdict, isolate};
@@ -22,6 +23,8 @@ pub fn verdict(measured: &Measured, command: &[String], adviser: &Adviser) -> Op
         quiet: adviser.cpus.are_quiet(&measured.cpus),
         all_cpus: adviser.cpus.online.is_subset(&measured.cpus),
         isolate: isolate(&adviser.cpus, &measured.cpus, threads, command),
+        explain: (!command.is_empty())
+            .then(|| format!("dyntick explain -C {} -- {}", measured.cpus, shell::command(command))),
     };
     Some(case.verdict())
 }

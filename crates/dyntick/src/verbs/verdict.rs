@@ -43,6 +43,13 @@ pub fn lost(verdict: &Verdict, subject: &Subject<'_>) -> String {
     for (number, loss) in verdict.losses.iter().enumerate() {
         text += &format!(" {}, {}: {}.", if number == 0 { first } else { "Then" }, amount(loss), loss.what);
     }
+    if let Some(loss) = &verdict.interruptions {
+        text += &format!(
+            " Besides, the measured CPUs were interrupted for {}, whichever task ran: {}.",
+            numbers::percent(loss.share),
+            amount(loss)
+        );
+    }
     if let Some(share) = verdict.unseen_share {
         text += &format!(
             " It spent {} of its time on CPUs that were not recorded: record those too, or keep it here (taskset -c).",
@@ -146,6 +153,7 @@ mod tests {
                 loss("interrupted on its CPU", 80_000_000, 0.05, None),
             ],
             of_threads: true,
+            interruptions: None,
             worth: Some(change),
             not_worth: Some(Loss { tick: true, ..loss("Periodic tick", 7_000_000, 0.005, Some(tick)) }),
             bar: Bar { share: 0.01, longest_ns: 1_000_000 },
