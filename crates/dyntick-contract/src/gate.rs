@@ -2,11 +2,13 @@
 //! A gate for pipelines: limits that a measurement must keep, and the judgement on each.
 
 use dyntick_explain::rules;
-use dyntick_model::text::clean_line;
+use dyntick_model::Softirq;
+use dyntick_model::text::{clean_line, nearest};
 use dyntick_record::{Ledger, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter, Write as _};
 use std::str::FromStr;
 
@@ -179,11 +181,9 @@ impl Limit {
 }
 
 impl Quantity {
-    /// Returns false for the name of a cause that no rule has, e.g. a misspelt one.
+    /// Returns false for the figure of another verb.
     fn is_known(&self) -> bool {
-        let Quantity::Cause(name) = self else { return true };
-        let class = name.split(':').next().unwrap_or(name);
-        rules::all().iter().any(|rule| rule.id == class)
+        !matches!(self, Quantity::Cause(name) if name == LATENCY)
     }
 
     fn is_about(&self, cause: &Counted) -> bool {
@@ -252,17 +252,66 @@ impl FromStr for Limit {
             "ms" => Amount::Longest(number * 1e6),
             _ => return Err(form()),
         };
+        if matches!(most, Amount::Share(share) if share > 1.0) {
+            return Err(format!("{text}: a share of the time is at most 100%"));
+        }
         let what = match what.trim() {
             "interruptions" => Quantity::Interruptions,
             "ticks" => Quantity::Ticks,
             "lost" if matches!(most, Amount::Share(_)) => Quantity::Lost,
             "lost" => return Err("lost is a share of the command's time: lost 1%".to_owned()),
             "" => return Err(form()),
-            name => Quantity::Cause(name.to_owned()),
+            LATENCY if !matches!(most, Amount::Longest(_)) => {
+                return Err("latency is a duration: latency 50us".to_owned());
+            }
+            name => {
+                refuse_unknown(name)?;
+                Quantity::Cause(name.to_owned())
+            }
         };
         Ok(Self { what, most })
     }
 }
+
+/// The figure of `dyntick latency`, which is no cause.
+pub const LATENCY: &str = "latency";
+
+/// Refuses the name of a cause that cannot occur, e.g. a misspelt one: it would be counted 0 times.
+fn refuse_unknown(name: &str) -> Result<(), String> {
+    let (class, member) = name.split_once(':').unwrap_or((name, ""));
+    let known: BTreeSet<&str> = rules::all().iter().filter_map(|rule| rule.id.split(':').next()).collect();
+    if class != LATENCY && !known.contains(class) {
+        let listed: Vec<&str> =
+            ["interruptions", "ticks", "lost", LATENCY].into_iter().chain(known).collect();
+        return Err(format!(
+            "no cause is called {name}{}; the book has them all: causes.md",
+            meant(class, &listed)
+        ));
+    }
+    let softirqs = Softirq::ALL.map(Softirq::kernel_name);
+    if class == "softirq" && !member.is_empty() && !softirqs.contains(&member) {
+        return Err(format!("no softirq is called {member}{}", meant(&member.to_uppercase(), &softirqs)));
+    }
+    Ok(())
+}
+
+/// The name that was probably meant, for a message.
+fn meant(wrong: &str, names: &[&str]) -> String {
+    nearest(wrong, names).map_or(String::new(), |name| format!(" (did you mean {name}?)"))
+}
+
+impl Limit {
+    /// The function of the kernel that the limit's cause names; none if it names something else.
+    pub fn function(&self) -> Option<&str> {
+        let Quantity::Cause(name) = &self.what else { return None };
+        let (class, function) = name.split_once(':')?;
+        let is_ruled = rules::all().iter().any(|rule| rule.id == name);
+        (OF_FUNCTIONS.contains(&class) && !is_ruled).then_some(function)
+    }
+}
+
+/// The classes of causes whose members are functions of the kernel.
+const OF_FUNCTIONS: [&str; 6] = ["timer", "hrtimer", "function-call", "ipi", "workqueue", "irq-work"];
 
 impl Gate {
     /// Judges figures; `None` if there are no limits. Without figures nothing was counted.
@@ -411,7 +460,6 @@ mod tests {
             "ticks are not distinguished from other timers"
         );
         let judged = |limit: &str| Gate::judge(&[limit.parse().unwrap()], Some(&figures())).unwrap().held;
-        assert_eq!(judged("tikcs 0"), None, "no cause has this name");
         assert_eq!(judged("fair-server 0"), Some(true), "it never occurred");
     }
 
@@ -437,11 +485,27 @@ mod tests {
 
     #[test]
     fn misspelt_limits_are_refused() {
-        for text in
-            ["", "interruptions", "2/s", "interruptions 2/min", "interruptions x/s", "lost 3/s", "ticks -1"]
-        {
+        for text in [
+            "",
+            "interruptions",
+            "2/s",
+            "interruptions 2/min",
+            "interruptions x/s",
+            "lost 3/s",
+            "ticks -1",
+            "lost 200%",
+            "latency 50",
+        ] {
             assert!(text.parse::<Limit>().is_err(), "{text}");
         }
+        let refused = |text: &str| text.parse::<Limit>().unwrap_err();
+        assert!(refused("tikcs 0").contains("did you mean ticks?"), "{}", refused("tikcs 0"));
+        assert!(refused("softirq:rcu 0").contains("did you mean RCU?"), "{}", refused("softirq:rcu 0"));
+        assert!(
+            refused("longest 2ms").starts_with("no cause is called longest"),
+            "{}",
+            refused("longest 2ms")
+        );
         for text in ["interruptions 2/s", "ticks 0", "lost 1%", "hrtimer:x 50us"] {
             assert_eq!(text.parse::<Limit>().unwrap().to_string(), text);
         }

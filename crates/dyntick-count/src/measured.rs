@@ -3,7 +3,7 @@
 
 use crate::{CommandTime, Finished, Longest, TimedCalls};
 use dyntick_model::CpuList;
-use dyntick_observe::live::{Meters, Missing, Power, Snapshot, Source};
+use dyntick_observe::live::{Key, Meters, Missing, Power, Snapshot, Source, WaitKind, Whose};
 
 /// The result of a measurement.
 #[derive(Default)]
@@ -108,6 +108,19 @@ impl Measured {
     /// The time for which one CPU was measured, s.
     pub fn seconds(&self) -> f64 {
         self.ns as f64 / dyntick_model::NANOS_PER_SEC as f64
+    }
+
+    /// The CPU time of a command that ran elsewhere: less than a hundredth of it on the CPUs that were measured, ns.
+    /// `None` if it used less than a tenth of the time, as `sleep` does, or 10 ms, or if that is not known.
+    pub fn elsewhere_ns(&self) -> Option<u64> {
+        const FEW_NS: u64 = 10_000_000;
+        let counts = self.counts.as_ref().filter(|_| self.with_slices)?;
+        let ran = (WaitKind::Ran, None);
+        let all = self.command_time.as_ref()?.waited.sums.get(&ran).map_or(0, |sum| sum.ns);
+        let is_own = |key: &Key| matches!(key, Key::Task { whose: Whose::Command, .. });
+        let own = counts.cpus.values().flatten().filter(|(key, _)| is_own(key));
+        let here: u64 = own.map(|(_, count)| count.ns).sum();
+        (here < all / 100 && all > (self.ns / 10).max(FEW_NS)).then_some(all)
     }
 
     /// The number of runs.

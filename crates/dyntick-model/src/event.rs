@@ -69,7 +69,8 @@ impl Softirq {
     /// The number of softirqs (`NR_SOFTIRQS`).
     pub const COUNT: usize = 10;
 
-    const ALL: [Softirq; Self::COUNT] = [
+    /// All of them.
+    pub const ALL: [Softirq; Self::COUNT] = [
         Softirq::Hi,
         Softirq::Timer,
         Softirq::NetTx,

@@ -2,9 +2,10 @@
 //! Limits for pipelines, for every verb that measures: `--at-most`, `--require-counts`, `--junit`.
 
 use crate::output;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_contract::gate::{Figures, Gate, Limit};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,10 +24,46 @@ pub struct Limits {
     junit: Option<PathBuf>,
 }
 
+/// The machine that limits are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Measured {
+    /// This one.
+    Here,
+    /// That of a record.
+    Elsewhere,
+}
+
 impl Limits {
-    /// Refuses a file that cannot be written, before the work is done.
-    pub fn ensure_writable(&self) -> Result<()> {
-        self.junit.as_deref().map_or(Ok(()), output::ensure_writable)
+    /// Refuses a file that cannot be written, and limits of functions that this kernel does not have, before the work is
+    /// done. A judgement of an earlier run in that file becomes one of a run that has not ended.
+    pub fn ensure_usable(&self, suite: &str, source: Measured) -> Result<()> {
+        if source == Measured::Here {
+            self.ensure_functions()?;
+        }
+        if let (Some(path), Some(gate)) = (&self.junit, self.judge(None)) {
+            output::ensure_writable(path)?;
+            output::file(path, gate.junit(suite, None).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a limit of a function that is not in `/proc/kallsyms`: it would be counted 0 times.
+    fn ensure_functions(&self) -> Result<()> {
+        let named: Vec<&str> = self.at_most.iter().filter_map(Limit::function).collect();
+        if named.is_empty() {
+            return Ok(());
+        }
+        let Ok(symbols) = std::fs::read_to_string("/proc/kallsyms") else { return Ok(()) };
+        let known: HashSet<&str> = symbols
+            .lines()
+            .filter_map(|line| line.split_ascii_whitespace().nth(2)?.split('.').next())
+            .collect();
+        match named.into_iter().find(|function| !known.contains(function)) {
+            Some(function) => {
+                bail!("--at-most: this kernel has no function {function}; it would be counted 0 times")
+            }
+            None => Ok(()),
+        }
     }
 
     /// Judges a measurement, of which nothing could be counted if there are no figures; `None` without limits.
@@ -49,7 +86,8 @@ impl Limits {
         for line in gate.iter().flat_map(|gate| gate.complaints()) {
             output::note(line);
         }
-        let uncounted = why.filter(|_| self.require_counts);
+        let is_open = gate.is_some_and(|gate| gate.held.is_none());
+        let uncounted = why.filter(|_| self.require_counts || is_open);
         if let Some(why) = uncounted {
             output::note(format_args!("cannot count interruptions: {why}"));
         }

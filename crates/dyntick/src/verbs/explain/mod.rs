@@ -5,7 +5,7 @@ mod figures;
 mod report;
 
 use super::recording::{What, options, take};
-use crate::gate::Limits;
+use crate::gate::{self, Limits};
 use crate::output::{self, Target};
 use anyhow::{Result, bail};
 use clap::Args;
@@ -63,7 +63,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::ensure_writable(path)?;
     }
     arguments.target.ensure_writable()?;
-    arguments.limits.ensure_writable()?;
+    let source = if arguments.file.is_some() { gate::Measured::Elsewhere } else { gate::Measured::Here };
+    arguments.limits.ensure_usable("dyntick explain", source)?;
     let (record, status) = match &arguments.file {
         Some(file) => {
             dyntick_system::leave_half_of_memory();

@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for file in arguments.json.iter().chain(&arguments.histfile).chain(&arguments.html) {
         output::ensure_writable(file)?;
     }
-    arguments.limits.ensure_writable()?;
+    arguments.limits.ensure_usable("dyntick latency", crate::gate::Measured::Here)?;
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
         print_resolution(arguments, planned.plan.clock);

@@ -7,7 +7,7 @@ mod longest;
 mod page;
 mod power;
 
-use crate::gate::Limits;
+use crate::gate::{self, Limits};
 use crate::measuring;
 use crate::output::{self, Sheet};
 pub use longest::over;
@@ -22,6 +22,7 @@ use dyntick_count::{Measured, Session};
 use dyntick_explain::LONGEST_IDLE_EXIT_NS;
 use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Function, Kind, Wanted};
+use dyntick_report::numbers;
 use page::Extent;
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -130,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.calls.len() > MOST_CALLS {
         bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
     }
-    arguments.limits.ensure_writable()?;
+    arguments.limits.ensure_usable("dyntick stat", gate::Measured::Here)?;
     let out = Out::new(arguments)?;
     let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
     let longest_idle_exit_ns = (follows && kinds.contains(&Kind::Tasks)).then_some(LONGEST_IDLE_EXIT_NS);
@@ -328,8 +329,10 @@ impl Out {
         })
     }
 
+    /// The judgement. Figures of CPUs on which the command did not run say nothing about it.
     fn gate(&self, measured: &Measured) -> Option<Gate> {
-        self.limits.judge(stat::figures(measured, &self.adviser).as_deref())
+        let figures = stat::figures(measured, &self.adviser).filter(|_| measured.elsewhere_ns().is_none());
+        self.limits.judge(figures.as_deref())
     }
 
     /// The exit status: the command's if it failed, else that of the limits.
@@ -338,10 +341,14 @@ impl Out {
             Some(missing) => format!("for {}: {}", missing.what, missing.needs),
             None => "neither eBPF nor trace events can be used here".to_owned(),
         };
-        let why = measured.counts.is_none().then(needs);
+        let elsewhere = measured.elsewhere_ns().map(|ns| {
+            let (cpus, used) = (&measured.cpus, numbers::duration(ns as f64));
+            format!("the command used {used} of CPU time, but not on CPU {cpus}: add --pin to keep it there")
+        });
+        let why = measured.counts.is_none().then(needs).or(elsewhere);
         let suite = format!("dyntick stat {}", shell::command(&self.command));
         let status = self.limits.end(self.gate(measured).as_ref(), why.as_deref(), suite.trim(), command)?;
-        let is_lacking = self.needs_counts && why.is_some() && command.unwrap_or(0) == 0;
+        let is_lacking = self.needs_counts && measured.counts.is_none() && command.unwrap_or(0) == 0;
         Ok(if is_lacking { ExitCode::from(2) } else { status })
     }
 
