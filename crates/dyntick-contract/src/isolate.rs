@@ -6,6 +6,7 @@ use dyntick_explain::{CauseCount, Summary};
 use dyntick_isolate::apply::Applied;
 use dyntick_isolate::{Change, Plan, Request, Restored, Step, Subject};
 use dyntick_model::CpuList;
+use dyntick_record::Ledger;
 use dyntick_record::proof::Proof;
 use dyntick_system::exit_code;
 use schemars::JsonSchema;
@@ -66,11 +67,24 @@ impl Report {
         }
     }
 
-    /// The figures of each CPU and of the command, for a gate; `None` without a trace.
+    /// The figures of each CPU and of the command, for a gate; `None` without a trace, or if the command left its CPUs.
     pub fn figures(&self) -> Option<Vec<Figures>> {
-        let trace = self.proof.trace.as_ref()?;
+        let trace = self.proof.trace.as_ref().filter(|_| !self.has_left())?;
         let of_command = trace.ledger.iter().map(|ledger| Figures::of_ledger(ledger, self.proof.seconds));
         Some(trace.per_cpu.iter().map(figures).chain(of_command).collect())
+    }
+
+    /// Returns true if the command was never seen on its CPUs, e.g. because it joined another control group. One that
+    /// ended at once may have done so before it could be seen.
+    pub fn has_left(&self) -> bool {
+        const LONG_ENOUGH_S: f64 = 0.1;
+        self.proof.seconds >= LONG_ENOUGH_S
+            && self
+                .proof
+                .trace
+                .as_ref()
+                .and_then(|trace| trace.ledger.as_ref())
+                .is_some_and(Ledger::is_elsewhere)
     }
 
     /// The number of interruptions of the CPUs.

@@ -19,6 +19,9 @@ pub enum CountError {
     /// The command could not be started.
     #[error("cannot run '{0}': {1}")]
     Command(String, #[source] io::Error),
+    /// A process could not be started by its starter.
+    #[error("cannot run the command: {0}")]
+    Start(#[source] io::Error),
     /// A process that was named does not exist.
     #[error("there is no process {0}: {1}")]
     Process(u32, #[source] io::Error),

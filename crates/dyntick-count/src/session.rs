@@ -132,8 +132,39 @@ impl Session {
         pids: &[u32],
         pinned: Option<&CpuList>,
     ) -> Result<Running<'_>, CountError> {
-        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        let starter = (!words.is_empty()).then_some(own);
+        if words.is_empty() {
+            let begun = self.begin(pids, None)?;
+            return Ok(self.running(begun, None));
+        }
+        let own = own_thread();
+        let begun = self.begin(pids, Some(own))?;
+        let child = command::start(words, &self.place, pinned)?;
+        let id = child.id();
+        self.has_started(own)?;
+        // Not before: the thread that waits for it is not the command's.
+        self.watch.command(child)?;
+        Ok(self.running(begun, Some(id)))
+    }
+
+    /// Begins to measure, and has this thread start a process, of which all is measured. Its starter waits for it.
+    ///
+    /// # Errors
+    ///
+    /// A process that cannot be started, or counters that cannot be read.
+    pub fn start_by<T>(
+        &mut self,
+        start: impl FnOnce() -> std::io::Result<(u32, T)>,
+    ) -> Result<(Running<'_>, T), CountError> {
+        let own = own_thread();
+        let begun = self.begin(&[], Some(own))?;
+        let (pid, started) = start().map_err(CountError::Start)?;
+        self.has_started(own)?;
+        self.watch.processes(&[pid])?;
+        Ok((self.running(begun, None), started))
+    }
+
+    /// Follows these processes, and those that this thread starts from now on, and reads all counters.
+    fn begin(&mut self, pids: &[u32], starter: Option<u32>) -> Result<Begun, CountError> {
         self.follow(pids)?;
         if let Some(Ok(clock)) = &mut self.clock {
             clock.follow(pids, starter)?;
@@ -141,10 +172,8 @@ impl Session {
         if !pids.is_empty() {
             self.watch.processes(pids)?;
         }
-        if !words.is_empty() {
-            // A process that this thread starts is followed from its first instruction on.
-            self.follow(&[own])?;
-        }
+        // A process that this thread starts is followed from its first instruction on.
+        self.follow(starter.as_slice())?;
         // The machine's counters, causes, calls; at the end the other way round: each has the next within, which
         // is read faster.
         let meters = Meters::read(&self.cpus);
@@ -162,25 +191,27 @@ impl Session {
             clock.forget();
         }
         let energy = self.with_power.then(EnergyMeter::start);
-        let mut id = None;
-        if !words.is_empty() {
-            let child = command::start(words, &self.place, pinned)?;
-            id = Some(child.id());
-            if let Some(source) = &mut self.source {
-                source.unfollow(own)?;
-            }
-            if let Some(Ok(clock)) = &mut self.clock {
-                clock.has_started(own)?;
-            }
-            // Not before: the thread that waits for it is not the command's.
-            self.watch.command(child)?;
+        Ok(Begun { calls, energy, meters, first_ns })
+    }
+
+    /// Ends following what this thread starts.
+    fn has_started(&mut self, own: u32) -> Result<(), CountError> {
+        if let Some(source) = &mut self.source {
+            source.unfollow(own)?;
         }
-        let with_command = !words.is_empty();
+        if let Some(Ok(clock)) = &mut self.clock {
+            clock.has_started(own)?;
+        }
+        Ok(())
+    }
+
+    fn running(&mut self, begun: Begun, child: Option<u32>) -> Running<'_> {
+        let Begun { calls, energy, meters, first_ns } = begun;
         let measures = energy.as_ref().is_some_and(Result::is_ok);
         let energy_due = measures.then(|| Instant::now() + EnergyMeter::INTERVAL);
         let counts_due =
             self.source.as_ref().and_then(Source::interval).map(|interval| Instant::now() + interval);
-        Ok(Running {
+        Running {
             session: self,
             calls,
             energy,
@@ -188,9 +219,9 @@ impl Session {
             counts_due,
             meters,
             first_ns,
-            with_command,
-            child: id,
-        })
+            with_command: child.is_some(),
+            child,
+        }
     }
 
     /// The processes that were named, with all their threads.
@@ -204,6 +235,19 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// The readings at the begin of a measurement.
+struct Begun {
+    calls: Option<Vec<FunctionCalls>>,
+    energy: Option<Result<EnergyMeter, Missing>>,
+    meters: Meters,
+    first_ns: u64,
+}
+
+/// This thread.
+fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
 }
 
 impl Running<'_> {

@@ -15,20 +15,30 @@ use std::collections::BTreeMap;
 /// The length, ns, of a unit in `/proc/stat` (`USER_HZ`, 100 on every architecture that Linux still supports).
 const STAT_NS: u64 = 10_000_000;
 
+/// The growth of a counter of one CPU; `None` if it did not grow.
+fn growth(cpu: u32, before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Option<u64> {
+    Some(after.get(&cpu)?.saturating_sub(*before.get(&cpu)?)).filter(|growth| *growth > 0)
+}
+
+/// The time for which the hypervisor ran something else on a CPU, ns.
+pub(crate) fn stolen_ns(about: &About, cpu: u32) -> u64 {
+    let (before, after) = &about.counts;
+    growth(cpu, &before.steal, &after.steal).unwrap_or(0).saturating_mul(STAT_NS)
+}
+
 /// The causes that only counters show: steal time and system management interrupts.
 pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
     let (before, after) = &about.counts;
-    let cpu = &summary.cpu;
-    let grown = |then: Option<&u64>, now: Option<&u64>| Some(now?.saturating_sub(*then?)).filter(|n| *n > 0);
-    let steal = grown(before.steal.get(cpu), after.steal.get(cpu)).map(|ticks| {
+    let cpu = summary.cpu;
+    let steal = growth(cpu, &before.steal, &after.steal).map(|ticks| {
         let ns = ticks.saturating_mul(STAT_NS);
         let mut cause = cause(about, summary, HYPERVISOR_STEAL);
         cause.total_ns = Some(ns);
-        let stolen = Step::Stolen { cpu: *cpu, ms: ns / 1_000_000 };
+        let stolen = Step::Stolen { cpu, ms: ns / 1_000_000 };
         cause.chains = vec![ChainCount { steps: vec![stolen].into(), count: ticks }];
         cause
     });
-    let smis = grown(before.smis.get(cpu), after.smis.get(cpu)).map(|count| {
+    let smis = growth(cpu, &before.smis, &after.smis).map(|count| {
         let mut cause = cause(about, summary, SMI);
         cause.count = Some(count);
         cause.interruptions = count;

@@ -2,6 +2,7 @@
 //! The interruptions of CPUs while a command ran on them: recorded and explained, or only counted if recording is not
 //! possible.
 
+use crate::counted_causes::stolen_ns;
 use crate::verdict::{self, Case, Loss, Verdict};
 use crate::{About, Explained, Ledger, Options, record};
 use dyntick_explain::fixes::{Named, Target, boot_with};
@@ -40,6 +41,8 @@ pub struct Trace {
     pub causes: Vec<Cause>,
     /// The time of the command's threads, all of it; null if the command did not begin.
     pub ledger: Option<Ledger>,
+    /// The time for which the hypervisor ran something else on the CPUs (steal), ns. It is in no interruption.
+    pub stolen_ns: u64,
     /// The number of lost events, whose interruptions may be missing.
     pub lost: u64,
     /// The parameters for the kernel's command line that remove the causes.
@@ -171,11 +174,13 @@ impl Trace {
             quiet: true,
             all_cpus: false,
             isolate: None,
+            explain: None,
         };
         Self {
             verdict: case.verdict(),
             ledger,
             causes,
+            stolen_ns: cpus.iter().fold(0, |all, cpu| all.saturating_add(stolen_ns(about, cpu))),
             lost: explained.lost.values().sum(),
             boot,
             ticks_remain,

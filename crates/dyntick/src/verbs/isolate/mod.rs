@@ -5,7 +5,7 @@ mod changes;
 mod pairs;
 mod report;
 
-use crate::gate::Limits;
+use crate::gate::{self, Limits};
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -18,6 +18,7 @@ use dyntick_isolate::{
 };
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
+use dyntick_observe::facts::Owners;
 use dyntick_record::proof::{self, Proof};
 use dyntick_system::{exit_code, find_as_shell};
 use std::ffi::OsString;
@@ -94,7 +95,7 @@ pub struct Arguments {
 /// Isolates, runs, reports, and restores everything. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
-    arguments.limits.ensure_writable()?;
+    arguments.limits.ensure_usable("dyntick isolate", gate::Measured::Here)?;
     if arguments.restore {
         return put_back(arguments);
     }
@@ -166,6 +167,7 @@ fn request(arguments: &Arguments) -> Result<Request> {
 
 fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) -> Result<ExitCode> {
     report::refusals(&isolation);
+    note_limits_left(&isolation);
     isolation.announce(dyntick_observe::trace::TraceSession::own_folders())?;
     let start = || isolation.start(&arguments.command, arguments.fifo);
     let partition = isolation.applied.partition.is_some();
@@ -180,6 +182,23 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     finish(arguments, ended, |status| {
         Report::new(request, &arguments.command, status, &applied, held, proof, restored)
     })
+}
+
+/// Reports the limits of the present control group, which the command leaves for the partition.
+fn note_limits_left(isolation: &Isolation) {
+    if isolation.applied.partition.is_none() {
+        return;
+    }
+    let mut owners = Owners::default();
+    owners.look([std::process::id() as i32]);
+    for quota in owners.quotas.values() {
+        output::note(format_args!(
+            "the command leaves its CPU quota, {quota}: it runs without one while it is isolated"
+        ));
+    }
+    for group in owners.memory.values() {
+        output::note(format_args!("the command leaves /{group}, and its memory.high, while it is isolated"));
+    }
 }
 
 const NOT_PUT_BACK: &str =
@@ -235,7 +254,8 @@ fn finish(
     report.gate = arguments.limits.judge(report.figures().as_deref());
     report::write(&report, arguments.json, arguments.full, &arguments.target)?;
     let suite = format!("dyntick isolate {}", shell::command(&report.command));
-    let why = report.proof.no_trace.as_deref();
+    let left = report.has_left().then_some("the command did not run on its CPUs");
+    let why = report.proof.no_trace.as_deref().or(left);
     let own = arguments.limits.end(report.gate.as_ref(), why, &suite, Some(exit_code(status)))?;
     let is_disturbed = own == ExitCode::SUCCESS && report.exceeded == Some(true);
     Ok(if is_disturbed { ExitCode::from(1) } else { own })

@@ -131,6 +131,9 @@ fn one(
             let own = std::env::current_exe().context("find this program")?;
             let isolation = Isolation::begin(request, &arguments.command, &own, given_up)
                 .context("cannot isolate the CPUs")?;
+            if number == 1 {
+                super::note_limits_left(&isolation);
+            }
             let start = || isolation.start_into(&arguments.command, arguments.fifo, Some(output));
             let run = measured(request, session, start);
             isolation.end().context(super::NOT_PUT_BACK)?;
@@ -149,8 +152,11 @@ fn measured(
     session: &mut Session,
     start: impl FnOnce() -> std::io::Result<Running>,
 ) -> Result<(Run, ExitStatus)> {
-    let started = start().context("cannot run the command")?;
-    let mut running = session.start(&[], &[started.process() as u32], None)?;
+    // Begun before the command: a short one would have ended before it is followed.
+    let (mut running, started) = session.start_by(|| {
+        let started = start()?;
+        Ok((started.process() as u32, started))
+    })?;
     let end = running.wait(None);
     let measured = running.finish(end)?;
     let status = started.wait()?;

@@ -42,6 +42,11 @@ fn document(report: &Report, full: bool) -> Document {
         let ended = "another process ended the partition while the command ran";
         blocks.push(Block::Paragraph(ended.to_owned()));
     }
+    if report.has_left() {
+        let left =
+            "the command did not run on these CPUs: it changed its affinity, or joined another control group";
+        blocks.push(Block::Paragraph(left.to_owned()));
+    }
     let result = match &report.proof.trace {
         Some(trace) => {
             if let Some(ledger) = &trace.ledger {
@@ -114,6 +119,12 @@ fn traced(trace: &Trace, seconds: f64, full: bool, blocks: &mut Vec<Block>) -> S
     if trace.lost > 0 {
         let lost = numbers::counted(trace.lost, "trace event");
         blocks.push(Block::Paragraph(format!("{lost} lost: there may have been more interruptions")));
+    }
+    if trace.stolen_ns > 0 {
+        blocks.push(Block::Paragraph(format!(
+            "the hypervisor ran something else on the CPU for {} (steal): what was late meanwhile is in no interruption",
+            numbers::duration(trace.stolen_ns as f64)
+        )));
     }
     if !trace.causes.is_empty() {
         blocks.push(Block::Table(causes(trace, seconds, full)));
