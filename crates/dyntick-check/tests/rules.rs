@@ -63,6 +63,13 @@ const CASES: &[(&str, Severity, &str)] = &[
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD idle=mwait"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD preempt=lazy"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD tsc=reliabel"),
+    (
+        "unknown-value",
+        Severity::Error,
+        "/proc/cmdline = GOOD intel_idle.table=C6:400:100
+         /proc/sys/kernel/osrelease = 7.2.13-test
+         /boot/config-7.2.13-test = GOODCONFIG",
+    ),
     ("unknown-isolcpus-flag", Severity::Error, "/proc/cmdline = nohz_full=2-3 isolcpus=domain,managed_iq,managed_irq,2-3 irqaffinity=0-1"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD amd_pstate=none"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD skew_tick=on"),

@@ -40,6 +40,8 @@ pub enum Values {
     Number,
     /// A text that begins with one of these.
     Beginnings(&'static [&'static str]),
+    /// Idle states with figures in place of the driver's (`drivers/idle/intel_idle.c: cmdline_table_adjust`, 7.2).
+    IdleStates,
     /// One of these words, on the kernels that have it.
     Words(&'static [Word]),
 }
@@ -94,6 +96,7 @@ impl Values {
             Values::Boolean => boolean(value).is_some(),
             Values::Number => value.parse::<i64>().is_ok(),
             Values::Beginnings(all) => all.iter().any(|begin| value.starts_with(begin)),
+            Values::IdleStates => value.len() < 256 && value.split(',').all(is_idle_state),
             Values::Words(words) => words.iter().any(|word| word.text == value && word.is_known(dialect)),
         }
     }
@@ -105,6 +108,9 @@ impl Values {
             Values::Boolean => vec!["on", "off"],
             Values::Number => vec!["a number"],
             Values::Beginnings(all) => all.to_vec(),
+            Values::IdleStates => vec![
+                "NAME:LATENCY:RESIDENCY in µs, e.g. C6:100:400, with a residency of at least the latency",
+            ],
             Values::Words(words) => {
                 let known = words.iter().filter(|word| word.is_known(dialect));
                 let mut known: Vec<&str> = known.map(|word| word.text).collect();
@@ -114,8 +120,20 @@ impl Values {
         }
     }
 
-    /// The value that was meant by another word for yes or no, if nothing else can be.
-    pub fn meant(&self, value: &str) -> Option<&'static str> {
+    /// The value that was meant by one that this kernel does not know: the only one of its values that differs by one
+    /// letter, or another word for yes or no.
+    pub fn meant(&self, value: &str, dialect: Dialect) -> Option<&'static str> {
+        if let (Values::Words(_) | Values::Beginnings(_), 3..) = (self, value.len()) {
+            let known = self.listed(dialect).into_iter();
+            let mut alike = known.filter(|known| damerau_levenshtein(known, value) == 1);
+            if let (Some(only), None) = (alike.next(), alike.next()) {
+                return Some(only);
+            }
+        }
+        self.meant_by_yes_or_no(value)
+    }
+
+    fn meant_by_yes_or_no(&self, value: &str) -> Option<&'static str> {
         let (on, off) = match self {
             Values::Number => (Some("1"), Some("0")),
             Values::Beginnings(all) if all.contains(&"0") => (Some("1"), Some("0")),
@@ -130,6 +148,23 @@ impl Values {
             "on" | "yes" | "y" | "true" | "enable" | "enabled" | "1" => on,
             _ => None,
         }
+    }
+}
+
+/// Returns true if intel_idle takes `NAME:LATENCY:RESIDENCY`; an empty figure leaves its own, up to three more are
+/// ignored (`validate_cmdline_cstate`). It refuses all states for one that is wrong.
+fn is_idle_state(text: &str) -> bool {
+    let fields: Vec<&str> = text.split(':').collect();
+    let (3..=6, [_, latency, residency]) = (fields.len(), &fields[..fields.len().min(3)]) else {
+        return false;
+    };
+    let figure = |text: &str, range: std::ops::RangeInclusive<u32>| match text {
+        "" => Some(None),
+        text => text.parse().ok().filter(|us| range.contains(us)).map(Some),
+    };
+    match (figure(latency, 1..=5_000), figure(residency, 1..=100_000)) {
+        (Some(Some(latency)), Some(Some(residency))) => residency >= latency,
+        (latency, residency) => latency.is_some() && residency.is_some(),
     }
 }
 
@@ -264,6 +299,7 @@ pub const PARAMETERS: &[Parameter] = &[
     x86("amd_iommu"),
     x86("processor.max_cstate"),
     x86("intel_idle.max_cstate"),
+    from((7, 0), takes(x86("intel_idle.table"), Values::IdleStates)),
     // drivers/cpufreq/intel_pstate.c: intel_pstate_setup.
     takes(
         x86("intel_pstate"),
@@ -510,7 +546,7 @@ mod tests {
         let arm = Dialect { architecture: Some(Arm64), ..of(7, 3) };
         assert!(knows("idle", "yield", arm) && !knows("idle", "poll", arm));
         assert_eq!(known("preempt").unwrap().values.listed(of(7, 2)), ["full", "lazy"]);
-        assert_eq!(known("skew_tick").unwrap().values.meant("on"), Some("1"));
-        assert_eq!(known("transparent_hugepage").unwrap().values.meant("off"), Some("never"));
+        assert_eq!(known("skew_tick").unwrap().values.meant_by_yes_or_no("on"), Some("1"));
+        assert_eq!(known("transparent_hugepage").unwrap().values.meant_by_yes_or_no("off"), Some("never"));
     }
 }

@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "deep-idle",
     title: "An isolated CPU may enter idle states with a long exit latency",
     severity: Severity::Warning,
-    reads: &[IDLE_NAME, IDLE_LATENCY, IDLE_DISABLE, RESUME_LATENCY, CPU_DMA_LATENCY],
+    reads: &[IDLE_NAME, IDLE_LATENCY, IDLE_DISABLE, RESUME_LATENCY, CPU_DMA_LATENCY, CMDLINE],
     source: "drivers/cpuidle/governor.c: cpuidle_governor_latency_req",
     find,
 };
@@ -25,6 +25,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.evidence(&worst.file))
         .seen(machine.evidence(CPU_DMA_LATENCY))
+        .seen(machine.said("intel_idle.table"))
         .so("A wake-up of an idle CPU is delayed by up to the exit latency.")
         .command(format!(
             "for c in {}; do echo {limit} > /sys/devices/system/cpu/cpu$c/power/pm_qos_resume_latency_us; done",

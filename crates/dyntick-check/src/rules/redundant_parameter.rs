@@ -5,7 +5,7 @@ pub(super) static RULE: Rule = Rule {
     id: "redundant-parameter",
     title: "A parameter that changes nothing",
     severity: Severity::Note,
-    reads: &[CMDLINE, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
+    reads: &[CMDLINE, NOHZ_FULL, CONFIG_GZ, BOOT_CONFIG, MODULES_CONFIG],
     source: "kernel/rcu/tree_nocb.h: rcu_init_nohz; kernel/irq/manage.c: setup_forced_irqthreads",
     find,
 };
@@ -16,7 +16,9 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
 
 fn nocbs(machine: &Machine<'_>) -> Option<Finding> {
     let named = machine.line.cpus("rcu_nocbs", machine.possible)?.ok()?;
-    let covered = !named.is_empty() && named.difference(&machine.asked.tick).is_empty();
+    // Where nohz_full= is not in effect rcu_nocbs= may be all that offloads.
+    let offloaded = machine.asked.tick.intersection(&machine.nohz_full);
+    let covered = !named.is_empty() && named.difference(&offloaded).is_empty();
     covered.then(|| redundant(machine, "rcu_nocbs", "nohz_full offloads the callbacks of its CPUs itself"))?
 }
 

@@ -10,6 +10,7 @@ pub(super) static RULE: Rule = Rule {
     source: "arch/x86/kernel/process.c: idle_setup; kernel/watchdog.c: hardlockup_panic_setup; \
              kernel/time/tick-sched.c: setup_tick_nohz, skew_tick; mm/huge_memory.c: setup_transparent_hugepage; \
              drivers/cpufreq/intel_pstate.c, amd-pstate.c; drivers/cpuidle/governor.c; \
+             drivers/idle/intel_idle.c: cmdline_table_adjust (7.0); \
              kernel/sched/core.c: sched_dynamic_mode; arch/x86/kernel/tsc.c: tsc_setup",
     find,
 };
@@ -34,7 +35,7 @@ fn judged(machine: &Machine<'_>, parameter: &parameters::Parameter) -> Option<Fi
         .error(format!("'{word}' is ignored: {}", knows(&known)))
         .seen([said])
         .so("It has no effect; the kernel's default applies.");
-    Some(match parameter.values.meant(value) {
+    Some(match parameter.values.meant(value, machine.dialect) {
         Some(meant) => finding.boot(format!("{}={meant}", parameter.name)),
         None if known.is_empty() => finding.unboot(word),
         None => finding.advice(format!("set {} to one of its values: {}", parameter.name, or(&known))),

@@ -123,7 +123,7 @@ fn states(machine: &Machine) -> Table {
             Column::text("source"),
         ],
         rows: machine.idle.states.iter().enumerate().map(row).collect(),
-        notes: std::iter::once(choice(machine)).chain(measured.map(note)).collect(),
+        notes: std::iter::once(choice(machine)).chain(parameter(machine)).chain(measured.map(note)).collect(),
     }
 }
 
@@ -145,6 +145,22 @@ fn choice(machine: &Machine) -> String {
     } else {
         format!("Emulated exits take the exit latency, or what exit = \"{}\" says.", keys.join("\", \""))
     }
+}
+
+/// The boot parameter by which a real machine has these figures; none for states that intel_idle does not enter.
+fn parameter(machine: &Machine) -> Option<String> {
+    let states: Vec<&IdleState> = machine.idle.states.iter().filter(|state| !state.polling).collect();
+    let micros = |ns: u64| ns.div_ceil(1000);
+    let row = |state: &&IdleState| {
+        format!("{}:{}:{}", state.name, micros(state.exit_latency_ns), micros(state.target_residency_ns))
+    };
+    let rows: Vec<String> = states.iter().map(row).collect();
+    states.iter().all(|state| state.description.starts_with("MWAIT")).then(|| {
+        format!(
+            "From Linux 7.0 on intel_idle.table={} gives intel_idle these figures, and others in their place.",
+            rows.join(",")
+        )
+    })
 }
 
 fn flags(state: &IdleState) -> String {
