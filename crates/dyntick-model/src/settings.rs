@@ -12,7 +12,7 @@ pub struct Settings {
     pub files: BTreeMap<String, String>,
     /// The options that fixes need and that the kernel is built without.
     pub without: BTreeSet<String>,
-    /// True for a virtual machine (x86: CPUID leaf 1, ECX bit 31).
+    /// True for a virtual machine (x86: CPUID leaf 1, ECX bit 31) whose hypervisor has counted steal time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub virtual_machine: bool,
     /// True if no driver offers idle states: the kernel halts idle CPUs, and nothing chooses or limits how deep.

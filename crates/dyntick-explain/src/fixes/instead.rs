@@ -42,14 +42,16 @@ fn choose(fix: &RuleFix, host: Host<'_>) -> String {
         }
         _ => Vec::new(),
     };
-    let why = "name them with -C, for all that are online were measured";
+    let last = host.online.last().unwrap_or_default();
+    let why = format!("name them with -C, e.g. -C {last}, for all that are online were measured");
     match (fix.action.has(Hole::Quiet), names.as_slice()) {
-        (true, [_, ..]) => format!("boot with {}= for the CPUs that must be quiet: {why}", names.join("= and ")),
+        (true, [_, ..]) => {
+            format!("boot with {}= for the CPUs that must be quiet: {why}", names.join("= and "))
+        }
         (false, [_, ..]) => {
             format!("boot with {}= for the CPUs that need not be quiet: {why}", names.join("= and "))
         }
-        _ => "name the CPUs that must be quiet with -C: all that are online were measured, and this takes another one"
-            .to_owned(),
+        _ => format!("give the program a CPU of its own: dyntick isolate -C {last} -- COMMAND"),
     }
 }
 

@@ -16,7 +16,10 @@ const NOHZ_FULL: &str = "/sys/devices/system/cpu/nohz_full";
 /// The file that lists the flags of the CPUs.
 const CPUINFO: &str = "/proc/cpuinfo";
 
-/// The first words of advice for virtual machines only.
+/// The file with the times of the CPUs since boot.
+const STAT: &str = "/proc/stat";
+
+/// The first words of advice for virtual machines whose hypervisor counts steal.
 const IN_A_GUEST: &str = "this is a virtual machine";
 
 /// The file that names the driver of idle states; its text is `none` if there is none.
@@ -69,13 +72,13 @@ pub fn settings_with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<St
     let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
     let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
     let cpus = read(CPUINFO).unwrap_or_default();
-    let virtual_machine = has_hypervisor_flag(&cpus);
+    let is_guest = has_hypervisor_flag(&cpus);
     Settings {
         files: paths.filter_map(known).collect(),
         without,
-        virtual_machine,
+        virtual_machine: is_guest && read(STAT).is_some_and(|stat| has_steal(&stat)),
         no_idle_states: read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none"),
-        no_smi_counter: virtual_machine || !cpus.is_empty() && !cpus.contains(INTEL),
+        no_smi_counter: is_guest || !cpus.is_empty() && !cpus.contains(INTEL),
     }
 }
 
@@ -101,6 +104,12 @@ pub(super) fn has(settings: &Settings, command: &str) -> bool {
     // begin with NO_.
     *now == value
         || now.split_whitespace().any(|word| word == format!("[{value}]") || is_feature(word, value))
+}
+
+/// Returns true if `/proc/stat` has any steal time: an emulator without a hypervisor counts none.
+fn has_steal(stat: &str) -> bool {
+    let all = stat.lines().next().unwrap_or_default();
+    all.split_ascii_whitespace().nth(8).is_some_and(|steal| steal != "0")
 }
 
 fn has_hypervisor_flag(cpuinfo: &str) -> bool {
@@ -197,15 +206,18 @@ mod tests {
 
     #[test]
     fn advice_for_virtual_machines_is_given_only_there() {
-        let of = |flags: &'static str| {
-            settings_of(
-                |path| (path == CPUINFO).then(|| format!("processor: 0\nflags\t\t: fpu {flags}\n")),
-                None,
-            )
+        let of = |flags: &'static str, steal: u32| {
+            let read = |path: &str| match path {
+                CPUINFO => Some(format!("processor: 0\nflags\t\t: fpu {flags}\n")),
+                STAT => Some(format!("cpu  9 0 9 900 0 0 1 {steal} 0 0\ncpu0 9 0 9 900 0 0 1 {steal} 0 0\n")),
+                _ => None,
+            };
+            settings_of(read, None)
         };
-        assert!(concerns(&of("hypervisor lahf_lm"), "this is a virtual machine: see steal"));
-        assert!(!concerns(&of("lahf_lm"), "this is a virtual machine: see steal"));
-        assert!(concerns(&of("lahf_lm"), "use a longer --interval"));
+        assert!(concerns(&of("hypervisor lahf_lm", 7), "this is a virtual machine: see steal"));
+        assert!(!concerns(&of("hypervisor lahf_lm", 0), "this is a virtual machine: see steal"));
+        assert!(!concerns(&of("lahf_lm", 0), "this is a virtual machine: see steal"));
+        assert!(concerns(&of("lahf_lm", 0), "use a longer --interval"));
     }
 
     #[test]

@@ -108,8 +108,8 @@ fn present_settings_and_missing_options_are_no_fixes() {
 #[test]
 fn lack_of_other_cpus_is_reported() {
     let all = Place { online: 2, quiet: "0-1", ..Place::new() };
-    let choose = "boot with nohz_full= for the CPUs that must be quiet: name them with -C, for all that are online \
-                  were measured";
+    let choose = "boot with nohz_full= for the CPUs that must be quiet: name them with -C, e.g. -C 1, for all that are \
+                  online were measured";
     assert_eq!(all.advised("not-adaptive"), [choose]);
     let irqs = all.advised("device");
     assert!(

@@ -25,8 +25,10 @@ pub fn document(report: &LateReport, count: usize, full: bool) -> Document {
         Some(trouble) => vec![Block::Paragraph(format!("Not explained: {trouble}."))],
         None => {
             let groups = alike(worst);
-            let shown = if full { groups.len() } else { 1 };
-            groups.iter().take(shown).flat_map(|group| of_group(group, worst.len(), full)).collect()
+            let latest = worst.iter().map(|late| late.latency_ns).max();
+            let has_latest = |group: &[&LateWakeUp]| group.iter().any(|late| Some(late.latency_ns) == latest);
+            let shown = groups.iter().enumerate().filter(|(at, group)| full || *at == 0 || has_latest(group));
+            shown.flat_map(|(_, group)| of_group(group, worst.len(), full)).collect()
         }
     };
     let lead = if trouble.is_none() { verdict(worst) } else { Vec::new() };
@@ -63,7 +65,7 @@ fn what(late: &LateWakeUp) -> String {
 fn of_group(group: &[&LateWakeUp], all: usize, full: bool) -> Vec<Block> {
     let (first, others) = (group[0], &group[1..]);
     let mut blocks = vec![Block::Heading(format!("{} of {all}: {}", group.len(), what(first)))];
-    let begin = if others.is_empty() { "Late" } else { "The worst is late" };
+    let begin = if others.is_empty() { "Late" } else { "The worst of them is late" };
     blocks.push(Block::Paragraph(format!("{begin} {}", in_words(first))));
     blocks.extend(story(first));
     if full && !others.is_empty() {
