@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A kernel made to order, as a study names it: a source, configuration fragments and patches.
 
+use crate::kernel_name::UNSTABLE;
 use crate::shipped::is_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use std::path::Path;
 /// The parts of a kernel, by name. Paths are meant from the working folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Recipe {
-    /// `debian:6.12`, a tarball, `git:REPOSITORY#REVISION`, or the folder of a source tree.
+    /// `debian:6.12`, `debian:sid` for Debian's newest, a tarball, `git:REPOSITORY#REVISION`, or the folder of a source
+    /// tree.
     pub source: String,
     /// Fragments by name or path, or one complete configuration by path; later ones win.
     pub config: Vec<String>,
@@ -21,7 +23,7 @@ pub struct Recipe {
 /// A text that names no kernel source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a kernel source: write debian:6.1, debian:6.12, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
+    "'{0}' is not a kernel source: write debian:6.1, debian:6.12, debian:sid, the path of a .tar.xz, .tar.gz or .tar.zst, git:REPOSITORY#REVISION, or the folder of a source tree"
 )]
 pub struct NotASource(pub String);
 
@@ -31,7 +33,7 @@ pub struct NotASource(pub String);
 /// If it cannot.
 pub fn check_source(text: &str) -> Result<(), NotASource> {
     let fits = match text.strip_prefix("debian:") {
-        Some(series) => is_series(series),
+        Some(series) => series == UNSTABLE || is_series(series),
         None => text.starts_with("git:") || !text.is_empty() && is_path(text),
     };
     if fits { Ok(()) } else { Err(NotASource(text.to_owned())) }

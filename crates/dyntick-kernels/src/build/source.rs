@@ -9,7 +9,6 @@ mod unpack;
 pub use git::remove_unused;
 
 use super::BuildError;
-use crate::apt::Package;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::hash::Contents;
@@ -74,7 +73,7 @@ pub struct Source {
 
 enum Kind {
     /// A package, which need not be asked of the mirror once it is unpacked.
-    Debian(Package),
+    Debian(debian::Offered),
     /// Its path, and its SHA-256.
     Tarball(PathBuf, String),
     Git(git::Commit),
@@ -102,14 +101,14 @@ pub fn reads(text: &str) -> Vec<PathBuf> {
 pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Source, BuildError> {
     check_source(text).map_err(SourceError::from)?;
     if let Some(series) = text.strip_prefix("debian:") {
-        let (package, fallback) = debian::newest(series, cache, progress)?;
-        let (name, version) = &package;
+        let (offered, fallback) = debian::newest(series, cache, progress)?;
+        let (name, version) = &offered.package;
         let key = format!("{name}_{}", version.replace([':', '/'], "_"));
         return Ok(Source {
             id: format!("Debian package {name} {version}"),
             key,
             fallback,
-            kind: Kind::Debian(package),
+            kind: Kind::Debian(offered),
         });
     }
     if let Some(text) = text.strip_prefix("git:") {
@@ -169,7 +168,7 @@ impl Source {
             unused::keep_at_most(&cache.path(FOLDER), MOST_BYTES);
             ensure_space(folder, BYTES)?;
             match &self.kind {
-                Kind::Debian(package) => debian::fetch(package, folder, cache, progress)?,
+                Kind::Debian(offered) => debian::fetch(offered, folder, cache, progress)?,
                 Kind::Tarball(path, sha256) => {
                     progress(&format!("unpacking {}", shown(path)));
                     unpack::file_of_hash(path, sha256, folder)?;

@@ -4,55 +4,98 @@
 use super::{BuildError, FOLDER, SourceError, unpack};
 use crate::apt::{Apt, AptError, Package, of_cache};
 use crate::cache::{Cache, CacheError};
+use dyntick_model::kernel_name::UNSTABLE;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const PREFIX: &str = "linux-source-";
 
-/// The newest package of a series. Where the mirror cannot be asked, what the cache holds serves; the second part is
-/// how it may be another one than the newest.
+/// A package, and the suite of Debian that has it.
+pub struct Offered {
+    pub package: Package,
+    suite: Option<&'static str>,
+}
+
+impl Offered {
+    fn apt(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Apt, AptError> {
+        opened(self.suite, cache, progress)
+    }
+}
+
+/// The private apt of a suite, or of those of this machine.
+fn opened(suite: Option<&'static str>, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Apt, AptError> {
+    match suite {
+        Some(suite) => Apt::only(suite, cache, progress),
+        None => Apt::open(cache, progress),
+    }
+}
+
+/// The newest package of a series, or of all in Debian's unstable suite. Where the mirror cannot be asked, what the cache
+/// holds serves; the second part is how it may be another one than the newest.
 pub fn newest(
     series: &str,
     cache: &Cache,
     progress: &dyn Fn(&str),
-) -> Result<(Package, Option<String>), BuildError> {
-    let name = format!("{PREFIX}{series}");
-    let asked = Apt::open(cache, progress)
-        .and_then(|apt| Ok(apt.newest(&name)?.map(|version| (version, apt.of_earlier_index()))));
-    let why = match (asked, in_cache(&name, cache)) {
-        (Ok(Some((version, earlier))), _) => return Ok(((name, version), earlier)),
-        (Ok(None), Some(version)) => (version, format!("the mirror has no {name} now")),
-        (Err(error @ (AptError::Failed { .. } | AptError::NotDebian(_))), Some(version)) => {
-            (version, error.in_short())
+) -> Result<(Offered, Option<String>), BuildError> {
+    let suite = (series == UNSTABLE).then_some(UNSTABLE);
+    let asked = opened(suite, cache, progress).and_then(|apt| {
+        let name = if suite.is_some() {
+            newest_name(apt.packages(PREFIX)?)
+        } else {
+            Some(format!("{PREFIX}{series}"))
+        };
+        let Some(name) = name else { return Ok(None) };
+        Ok(apt.newest(&name)?.map(|version| ((name, version), apt.of_earlier_index())))
+    });
+    let why = match (asked, in_cache(series, cache)) {
+        (Ok(Some((package, earlier))), _) => return Ok((Offered { package, suite }, earlier)),
+        (Ok(None), Some(package)) => (package, format!("the mirror has no {PREFIX}{series} now")),
+        (Err(error @ (AptError::Failed { .. } | AptError::NotDebian(_))), Some(package)) => {
+            (package, error.in_short())
         }
         (Ok(None), None) => return Err(SourceError::NotOffered(series.to_owned()).into()),
         (Err(error), _) => return Err(error.into()),
     };
-    let (version, why) = why;
-    progress(&format!("{why}; using the cached {name} {version}"));
-    Ok(((name, version), Some(of_cache(&why))))
+    let (package, why) = why;
+    progress(&format!("{why}; using the cached {} {}", package.0, package.1));
+    Ok((Offered { package, suite }, Some(of_cache(&why))))
 }
 
-/// The version that was unpacked last.
-fn in_cache(name: &str, cache: &Cache) -> Option<String> {
+/// The name with the highest version of a kernel in it, e.g. `linux-source-7.2`.
+fn newest_name(names: impl IntoIterator<Item = String>) -> Option<String> {
+    names.into_iter().filter_map(|name| Some((number_of(&name)?, name))).max().map(|(_, name)| name)
+}
+
+/// The series in the name of a package.
+fn number_of(name: &str) -> Option<(u32, u32)> {
+    let (major, minor) = name.strip_prefix(PREFIX)?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The package of a series that was unpacked last; of the unstable suite that of the newest series.
+fn in_cache(series: &str, cache: &Cache) -> Option<Package> {
     let entries = std::fs::read_dir(cache.path(FOLDER)).into_iter().flatten().flatten();
-    let version = |entry: std::fs::DirEntry| {
+    let package = |entry: std::fs::DirEntry| {
         let file = entry.file_name().into_string().ok()?;
-        let version = file.strip_prefix(name)?.strip_prefix('_')?.to_owned();
-        (!version.ends_with(".lock")).then_some((entry.metadata().ok()?.modified().ok()?, version))
+        let (name, version) = file.split_once('_')?;
+        let number = number_of(name)?;
+        let fits = series == UNSTABLE || name.strip_prefix(PREFIX) == Some(series);
+        let when = entry.metadata().ok()?.modified().ok()?;
+        let rank = (number, when, (name.to_owned(), version.to_owned()));
+        (fits && !version.ends_with(".lock")).then_some(rank)
     };
-    entries.filter_map(version).max().map(|(_, version)| version)
+    entries.filter_map(package).max().map(|(.., package)| package)
 }
 
 /// Fetches a package and unpacks the archive in it.
 pub fn fetch(
-    package: &Package,
+    offered: &Offered,
     folder: &Path,
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<(), BuildError> {
-    let apt = Apt::open(cache, progress)?;
+    let (apt, package) = (offered.apt(cache, progress)?, &offered.package);
     let packages = [package.clone()];
     // Inside the folder, so that the two go together where this process is killed.
     let place = tempfile::Builder::new()
@@ -77,4 +120,34 @@ pub fn fetch(
 fn archive(folder: &Path) -> Option<PathBuf> {
     let mut files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".tar.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_series_is_by_number() {
+        let names =
+            ["linux-source", "linux-source-6.12", "linux-source-7.2", "linux-source-6.9", "linux-source-x.y"];
+        assert_eq!(newest_name(names.map(str::to_owned)).as_deref(), Some("linux-source-7.2"));
+    }
+
+    #[test]
+    fn unpacked_sources_serve_without_a_mirror() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        for name in [
+            "linux-source-6.12_6.12.9-1",
+            "linux-source-7.2_7.2.1-1",
+            "linux-source-7.2_7.2.1-1.lock",
+            "else",
+        ] {
+            std::fs::create_dir_all(folder.path().join(FOLDER).join(name)).unwrap();
+        }
+        let found = |series| in_cache(series, &cache).map(|(name, version)| format!("{name} {version}"));
+        assert_eq!(found("6.12").as_deref(), Some("linux-source-6.12 6.12.9-1"));
+        assert_eq!(found(UNSTABLE).as_deref(), Some("linux-source-7.2 7.2.1-1"));
+        assert_eq!(found("6.1"), None);
+    }
 }
