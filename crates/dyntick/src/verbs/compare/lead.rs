@@ -73,6 +73,14 @@ fn answer(lines: &[Line<'_>], [a, b]: [&str; 2], same_within: f64) -> String {
                 counted(same, "figure")
             )
         }
+        _ if same > 0 && has_moved(&of(Kind::Open), same_within) => {
+            let seen = undecided(&of(Kind::Open), [a, b]);
+            format!(
+                "{seen} {} the same within {} %, or as far as shown.",
+                counted(same, "figure"),
+                words::number(same_within)
+            )
+        }
         _ if same > 0 => {
             let within = words::number(same_within);
             format!(
@@ -82,6 +90,11 @@ fn answer(lines: &[Line<'_>], [a, b]: [&str; 2], same_within: f64) -> String {
         }
         _ => undecided(&of(Kind::Open), [a, b]),
     }
+}
+
+/// Returns true if an open figure moved by more than what counts as the same, %.
+fn has_moved(open: &[&Line<'_>], same_within: f64) -> bool {
+    open.iter().any(|line| line.figure.percent.is_some_and(|percent| percent.abs() > same_within))
 }
 
 /// The answer if nothing is decided, with the largest changes that were seen.

@@ -93,7 +93,13 @@ fn of_sides_verdicts(verdicts: &[Verdict], sides: &Factor) -> Option<String> {
         let with_all = format!("with {}", sides.levels.join(" and with "));
         return Some(match judged.len() {
             1 => format!("{} {with_all}.", ruled(first, first.only_ruling()?)),
-            claims => format!("All {claims} claims have the same verdict {with_all}."),
+            claims => {
+                let open = match verdicts.len() - claims {
+                    0 => String::new(),
+                    open => format!(" {} not judged with all of them.", counted(open as u64, "claim")),
+                };
+                format!("{claims} claims have the same verdict {with_all}.{open}")
+            }
         });
     };
     let others = match differing.count() {
@@ -178,9 +184,12 @@ fn of_sides(rows: &[Row], sides: &Factor) -> Option<String> {
     if differing.is_empty() {
         return Some(format!("No figure differs by 0.1 % or more between {}.", sides.levels.join(" and ")));
     }
+    // One figure of several cases needs their names.
+    let is_of_one_case = rows.iter().all(|row| row.case == rows[0].case);
     let one = |row: &&Row| {
         let values: Vec<String> = row.cells.iter().map(Cell::to_string).collect();
-        with_figure(&row.name, &values.join(" -> "), row.unit)
+        let figure = with_figure(&row.name, &values.join(" -> "), row.unit);
+        if is_of_one_case { figure } else { format!("{figure} in “{}”", row.case) }
     };
     let shown: Vec<String> = differing.iter().take(MOST_FIGURES).map(one).collect();
     Some(format!("From {a} to {b}: {}.", shown.join("; ")))

@@ -185,7 +185,7 @@ enum Group {
     Script,
 }
 
-/// The subject of a study: first the figures of its claims in their order, then those that its cases measure.
+/// The subject of a study: first the figures of its claims and effects in their order, then those that its cases measure.
 pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
     let mut groups: Vec<Group> = claimed(study).filter_map(group_of).collect();
     groups.extend(measured(runs));
@@ -199,11 +199,17 @@ pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
             true
         }
     });
-    let all = groups.into_iter().flat_map(|group| of_group(group, runs)).chain(singles(study));
-    all.filter(|measure| runs.iter().any(|run| (measure.of)(run).is_some())).collect()
+    let of_groups = groups.into_iter().flat_map(|group| of_group(group, runs));
+    // A study of effects is about their figures, and what its cases measure besides comes after them.
+    let all: Vec<Measure> = if study.claims.is_empty() {
+        singles(study).chain(of_groups).collect()
+    } else {
+        of_groups.chain(singles(study)).collect()
+    };
+    all.into_iter().filter(|measure| runs.iter().any(|run| (measure.of)(run).is_some())).collect()
 }
 
-/// The first figures of claims that belong to no group.
+/// The first figures of claims and effects that belong to no group.
 fn singles(study: &Study) -> impl Iterator<Item = Measure> {
     let mut names: Vec<&str> = Vec::new();
     for name in claimed(study).filter(|name| group_of(name).is_none()) {
@@ -217,7 +223,8 @@ fn singles(study: &Study) -> impl Iterator<Item = Measure> {
 
 fn claimed(study: &Study) -> impl Iterator<Item = &str> {
     let checks = study.claims.iter().flat_map(|claim| claim.checks.iter().chain(&claim.evidence));
-    checks.map(|check| check.figure.as_str())
+    let of_effects = study.effects.iter().flat_map(|effects| &effects.figures);
+    checks.map(|check| check.figure.as_str()).chain(of_effects.map(String::as_str))
 }
 
 fn group_of(name: &str) -> Option<Group> {
