@@ -3,7 +3,7 @@
 //!
 //! A guest boots once and is disturbed again and again; each time it records and explains itself.
 
-use crate::harness::{dyntick, trials_program};
+use crate::harness::{dyntick, is_full, trials_program};
 use serde_json::Value;
 
 /// The disturbances that come only once or twice a second. Their cause may come after a single long tick: in virtual
@@ -116,6 +116,9 @@ const MODULES: &[&str] = &["brd", "msr"];
 
 #[test]
 fn the_older_kernel_where_probes_tell_who_sent() {
+    if !is_full() {
+        return;
+    }
     names_first("debian:6.1", ADAPTIVE, MODULES, EVERYWHERE);
 }
 

@@ -2,7 +2,7 @@
 //! `dyntick stat` on where the time of a command's threads went: in guests, against the kernel's own counts and against
 //! the ledger of `dyntick explain` for the same command.
 
-use crate::harness::{documents, trials_program};
+use crate::harness::{documents, is_full, trials_program};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -158,6 +158,9 @@ fn time_is_accounted_for_on_6_12_as_by_explain() {
 
 #[test]
 fn time_is_accounted_for_on_6_1() {
+    if !is_full() {
+        return;
+    }
     let documents = time_is_accounted_for("debian:6.1", LIMITED);
     // 50 ms of each second. From 6.12 on tasks of other classes have a server of their own instead.
     let limited = ms(&documents["limited"], "real-time-limit", None);
