@@ -29,9 +29,17 @@ const EVENTS: [Need; 2] =
 /// The one event of `rcu:` that needs no option.
 const PLAIN_RCU_EVENT: &str = "rcu:rcu_utilization";
 
+/// The option of the scheduler's files. From 6.15 on every kernel has them, and no configuration names it.
+const SCHED_DEBUG: &str = "SCHED_DEBUG";
+
+/// Returns true if a kernel lacks an option that it could have.
+fn lacks(config: &KernelConfig, need: &Need) -> bool {
+    if need.option == SCHED_DEBUG { config.is_off(SCHED_DEBUG) } else { !config.is_enabled(need.option) }
+}
+
 /// Folders of files that a case may write or read.
 const FOLDERS: [Need; 2] = [
-    need("/sys/kernel/debug/sched/", "SCHED_DEBUG", "debian:6.12"),
+    need("/sys/kernel/debug/sched/", SCHED_DEBUG, "debian:6.12"),
     need("/sys/kernel/debug/", "DEBUG_FS", "debian:6.12"),
 ];
 
@@ -164,7 +172,7 @@ fn files(case: &Case, config: &KernelConfig) -> Vec<String> {
         .keys()
         .chain(&case.read)
         .filter_map(|path| {
-            let in_folder = |need: &&Need| path.starts_with(need.asked) && !config.is_enabled(need.option);
+            let in_folder = |need: &&Need| path.starts_with(need.asked) && lacks(config, need);
             let need = FOLDERS.iter().find(in_folder)?;
             Some(lack(case, &format!("there is no file '{path}'"), need))
         })
@@ -398,7 +406,15 @@ mod tests {
         assert!(only_problem(&case, &[]).contains("'rcu:rcu_grace_period'"));
         case.events.clear();
         case.write.insert("/sys/kernel/debug/sched/fair_server/cpu1/runtime".into(), "0".into());
-        assert!(only_problem(&case, &["DEBUG_FS"]).contains("CONFIG_SCHED_DEBUG"));
+        let with_files = |line: &str| {
+            let options: String = config(&["DEBUG_FS"])
+                .iter()
+                .map(|(name, value)| format!("CONFIG_{name}={value}\n"))
+                .collect();
+            against_kernel(&case, &KernelConfig::parse(&(options + line)))
+        };
+        assert!(with_files("# CONFIG_SCHED_DEBUG is not set\n")[0].contains("CONFIG_SCHED_DEBUG"));
+        assert_eq!(with_files(""), [] as [String; 0], "the option is gone from 6.15 on");
     }
 
     #[test]
