@@ -33,8 +33,8 @@ pub struct Verdict {
     pub of_threads: bool,
     /// The losses: the largest, and those of at least a tenth of all; at most 3.
     pub losses: Vec<Loss>,
-    /// The interruptions of the measured CPUs together, whichever task they interrupted, where those of the threads are not
-    /// known; null if the losses have them.
+    /// The interruptions of the measured CPUs together, whichever task they interrupted, where those of the threads are
+    /// not known; null if the losses have them.
     pub interruptions: Option<Loss>,
     /// The change that pays; null if nothing is worth one, or nothing is known to help.
     pub worth: Option<Change>,

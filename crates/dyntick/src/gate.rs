@@ -34,8 +34,8 @@ pub enum Measured {
 }
 
 impl Limits {
-    /// Refuses a file that cannot be written, and limits of functions that this kernel does not have, before the work is
-    /// done. A judgement of an earlier run in that file becomes one of a run that has not ended.
+    /// Refuses a file that cannot be written, and limits of functions that this kernel does not have, before the work
+    /// is done. A judgement of an earlier run in that file becomes one of a run that has not ended.
     pub fn ensure_usable(&self, suite: &str, source: Measured) -> Result<()> {
         if source == Measured::Here {
             self.ensure_functions()?;

@@ -31,8 +31,8 @@ fn opened(suite: Option<&'static str>, cache: &Cache, progress: &dyn Fn(&str)) -
     }
 }
 
-/// The newest package of a series, or of all in Debian's unstable suite. Where the mirror cannot be asked, what the cache
-/// holds serves; the second part is how it may be another one than the newest.
+/// The newest package of a series, or of all in Debian's unstable suite. Where the mirror cannot be asked, what the
+/// cache holds serves; the second part is how it may be another one than the newest.
 pub fn newest(
     series: &str,
     cache: &Cache,

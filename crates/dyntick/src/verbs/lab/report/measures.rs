@@ -185,7 +185,8 @@ enum Group {
     Script,
 }
 
-/// The subject of a study: first the figures of its claims and effects in their order, then those that its cases measure.
+/// The subject of a study: first the figures of its claims and effects in their order, then those that its cases
+/// measure.
 pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
     let mut groups: Vec<Group> = claimed(study).filter_map(group_of).collect();
     groups.extend(measured(runs));
