@@ -158,6 +158,15 @@ impl Apt {
         Self::of(Suites::Only(suite), cache, progress)
     }
 
+    /// The one of a suite if it is given, else that of this machine's.
+    pub fn of_suite(
+        suite: Option<&'static str>,
+        cache: &Cache,
+        progress: &dyn Fn(&str),
+    ) -> Result<Self, AptError> {
+        Self::of(suite.map_or(Suites::OfMachine, Suites::Only), cache, progress)
+    }
+
     fn of(suites: Suites, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, AptError> {
         let release = release()?;
         if !Path::new(KEYRING).exists() {

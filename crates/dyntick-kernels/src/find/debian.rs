@@ -117,10 +117,7 @@ pub(super) fn newest(
 /// The newest of these that the mirror has, or had when it was asked last.
 fn offered(wanted: Wanted<'_>, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Files, KernelError> {
     let suite = wanted.series.map_or(Some(UNSTABLE), older_suite);
-    let apt = match suite {
-        Some(suite) => Apt::only(suite, cache, progress)?,
-        None => Apt::open(cache, progress)?,
-    };
+    let apt = Apt::of_suite(suite, cache, progress)?;
     let files = apt.looking_again(cache, progress, || {
         let release = newest_offered(&apt, wanted)?;
         let release = release.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;

@@ -50,8 +50,8 @@ impl Files {
 
     /// An image with the files next to it: `boot/vmlinuz-RELEASE` has its configuration in
     /// `boot/config-RELEASE` and its modules in `lib/modules/RELEASE`; `lib/modules/RELEASE/vmlinuz` has all
-    /// in its folder, as in Fedora and, from 7.2 on, in Debian. A tree in which a kernel was compiled has image,
-    /// configuration and all that a module needs.
+    /// in its folder, as in Fedora and, from 7.2 on, in Debian. A tree in which a kernel was compiled has its image,
+    /// its configuration and all that a module needs.
     pub fn at(path: PathBuf) -> Self {
         let path = real_path(&path);
         let image = if path.is_dir() { path.join(IMAGE_IN_TREE) } else { path };

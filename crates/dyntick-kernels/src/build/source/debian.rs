@@ -17,20 +17,6 @@ pub struct Offered {
     suite: Option<&'static str>,
 }
 
-impl Offered {
-    fn apt(&self, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Apt, AptError> {
-        opened(self.suite, cache, progress)
-    }
-}
-
-/// The private apt of a suite, or of those of this machine.
-fn opened(suite: Option<&'static str>, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Apt, AptError> {
-    match suite {
-        Some(suite) => Apt::only(suite, cache, progress),
-        None => Apt::open(cache, progress),
-    }
-}
-
 /// The newest package of a series, or of all in Debian's unstable suite. Where the mirror cannot be asked, what the
 /// cache holds serves; the second part is how it may be another one than the newest.
 pub fn newest(
@@ -39,7 +25,7 @@ pub fn newest(
     progress: &dyn Fn(&str),
 ) -> Result<(Offered, Option<String>), BuildError> {
     let suite = (series == UNSTABLE).then_some(UNSTABLE);
-    let asked = opened(suite, cache, progress).and_then(|apt| {
+    let asked = Apt::of_suite(suite, cache, progress).and_then(|apt| {
         let name = if suite.is_some() {
             newest_name(apt.packages(PREFIX)?)
         } else {
@@ -95,7 +81,7 @@ pub fn fetch(
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<(), BuildError> {
-    let (apt, package) = (offered.apt(cache, progress)?, &offered.package);
+    let (apt, package) = (Apt::of_suite(offered.suite, cache, progress)?, &offered.package);
     let packages = [package.clone()];
     // Inside the folder, so that the two go together where this process is killed.
     let place = tempfile::Builder::new()
