@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The result of one measurement, or of several together.
 
-use crate::{CommandTime, Finished, Longest, TimedCalls};
+use crate::{CommandTime, CpuTime, Finished, Longest, TimedCalls};
 use dyntick_model::CpuList;
-use dyntick_observe::live::{Key, Meters, Missing, Power, Snapshot, Source, WaitKind, Whose};
+use dyntick_observe::live::{Meters, Missing, Power, Snapshot, Source, WaitKind};
 
 /// The result of a measurement.
 #[derive(Default)]
@@ -117,9 +117,7 @@ impl Measured {
         let counts = self.counts.as_ref().filter(|_| self.with_slices)?;
         let ran = (WaitKind::Ran, None);
         let all = self.command_time.as_ref()?.waited.sums.get(&ran).map_or(0, |sum| sum.ns);
-        let is_own = |key: &Key| matches!(key, Key::Task { whose: Whose::Command, .. });
-        let own = counts.cpus.values().flatten().filter(|(key, _)| is_own(key));
-        let here: u64 = own.map(|(_, count)| count.ns).sum();
+        let here: u64 = counts.cpus.values().map(|cpu| CpuTime::of(cpu, self.ns).command_ns).sum();
         (here < all / 100 && all > (self.ns / 10).max(FEW_NS)).then_some(all)
     }
 

@@ -45,7 +45,6 @@ pub struct Running<'a> {
     counts_due: Option<Instant>,
     meters: Meters,
     first_ns: u64,
-    with_command: bool,
     /// The command's process, to be ended where dyntick is.
     child: Option<u32>,
 }
@@ -211,17 +210,7 @@ impl Session {
         let energy_due = measures.then(|| Instant::now() + EnergyMeter::INTERVAL);
         let counts_due =
             self.source.as_ref().and_then(Source::interval).map(|interval| Instant::now() + interval);
-        Running {
-            session: self,
-            calls,
-            energy,
-            energy_due,
-            counts_due,
-            meters,
-            first_ns,
-            with_command: child.is_some(),
-            child,
-        }
+        Running { session: self, calls, energy, energy_due, counts_due, meters, first_ns, child }
     }
 
     /// The processes that were named, with all their threads.
@@ -257,7 +246,7 @@ impl Running<'_> {
             let next = until.into_iter().chain(self.keep_up()).min();
             match self.session.watch.wait(next) {
                 // Ctrl-C at a terminal goes to the command too, which may end or not.
-                Some(End::Signal(libc::SIGINT)) if self.with_command => {}
+                Some(End::Signal(libc::SIGINT)) if self.child.is_some() => {}
                 None if next != until => {}
                 end => return end,
             }

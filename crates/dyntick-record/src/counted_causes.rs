@@ -31,7 +31,7 @@ pub(crate) fn counted(about: &About, summary: &Summary) -> Vec<CauseFindings> {
     let (before, after) = &about.counts;
     let cpu = summary.cpu;
     let steal = growth(cpu, &before.steal, &after.steal).map(|ticks| {
-        let ns = ticks.saturating_mul(STAT_NS);
+        let ns = stolen_ns(about, cpu);
         let mut cause = cause(about, summary, HYPERVISOR_STEAL);
         cause.total_ns = Some(ns);
         let stolen = Step::Stolen { cpu, ms: ns / 1_000_000 };

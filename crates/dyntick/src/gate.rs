@@ -24,22 +24,17 @@ pub struct Limits {
     junit: Option<PathBuf>,
 }
 
-/// The machine that limits are about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Measured {
-    /// This one.
-    Here,
-    /// That of a record.
-    Elsewhere,
-}
-
 impl Limits {
-    /// Refuses a file that cannot be written, and limits of functions that this kernel does not have, before the work
-    /// is done. A judgement of an earlier run in that file becomes one of a run that has not ended.
-    pub fn ensure_usable(&self, suite: &str, source: Measured) -> Result<()> {
-        if source == Measured::Here {
-            self.ensure_functions()?;
-        }
+    /// Refuses limits of functions that this kernel does not have, and a file that cannot be written, before this
+    /// machine is measured.
+    pub fn ensure_usable(&self, suite: &str) -> Result<()> {
+        self.ensure_functions()?;
+        self.ensure_writable(suite)
+    }
+
+    /// Refuses a file that cannot be written. A judgement of an earlier run in it becomes one of a run that has not
+    /// ended.
+    pub fn ensure_writable(&self, suite: &str) -> Result<()> {
         if let (Some(path), Some(gate)) = (&self.junit, self.judge(None)) {
             output::ensure_writable(path)?;
             output::file(path, gate.junit(suite, None).as_bytes())?;

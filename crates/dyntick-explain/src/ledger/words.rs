@@ -133,13 +133,17 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
 
 fn of_quota(clues: &Clues) -> Words {
     let of = clues.quota.as_ref().map_or(String::new(), |quota| format!(" ({quota})"));
-    let group = clues.quota_group.as_deref().and_then(quoted);
-    let fix = group.map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/cpu.max")));
     Words::new(
         format!("throttled: the CPU quota of its control group was used up{of}"),
         "A group that has used up cpu.max waits for the next period, even if nothing else wants the CPU.",
-        fix.into_iter().collect(),
+        unlimited(clues.quota_group.as_deref(), "cpu.max"),
     )
+}
+
+/// The command that removes a limit of a control group; none if the group is not known.
+fn unlimited(group: Option<&str>, file: &str) -> Vec<Fix> {
+    let group = group.and_then(quoted);
+    group.map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/{file}"))).into_iter().collect()
 }
 
 /// A part of the name of the function in which a task of a group above its `memory.high` sleeps before it returns to
@@ -148,13 +152,11 @@ const OVER_HIGH: &str = "mem_cgroup_handle_over_high";
 
 fn of_memory_high(clues: &Clues) -> Words {
     let of = clues.memory_group.as_ref().map_or(String::new(), |group| format!(" (/{group})"));
-    let group = clues.memory_group.as_deref().and_then(quoted);
-    let fix = group.map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/memory.high")));
     Words::new(
         format!("slowed down: its control group had more memory than memory.high{of}"),
         "A task of a group above memory.high frees memory before it returns to user mode. Then it sleeps there, up to 2 s \
          each time, the longer the farther the group is above it.",
-        fix.into_iter().collect(),
+        unlimited(clues.memory_group.as_deref(), "memory.high"),
     )
 }
 

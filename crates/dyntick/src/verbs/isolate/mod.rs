@@ -5,7 +5,7 @@ mod changes;
 mod pairs;
 mod report;
 
-use crate::gate::{self, Limits};
+use crate::gate::Limits;
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -95,7 +95,7 @@ pub struct Arguments {
 /// Isolates, runs, reports, and restores everything. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
-    arguments.limits.ensure_usable("dyntick isolate", gate::Measured::Here)?;
+    arguments.limits.ensure_usable("dyntick isolate")?;
     if arguments.restore {
         return put_back(arguments);
     }

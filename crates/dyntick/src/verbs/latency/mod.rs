@@ -11,7 +11,7 @@ pub use arguments::Arguments;
 
 use crate::output;
 use anyhow::{Context, Result};
-use dyntick_contract::gate::{Counted, Figures};
+use dyntick_contract::gate::{Counted, Figures, LATENCY};
 use dyntick_latency::{
     Counts, Plan, PowerLimit, Running, Shared, ThreadPlan, allowed, hold, online, resolution, stamp,
 };
@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for file in arguments.json.iter().chain(&arguments.histfile).chain(&arguments.html) {
         output::ensure_writable(file)?;
     }
-    arguments.limits.ensure_usable("dyntick latency", crate::gate::Measured::Here)?;
+    arguments.limits.ensure_usable("dyntick latency")?;
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
         print_resolution(arguments, planned.plan.clock);
@@ -86,7 +86,7 @@ fn figures(plan: &Plan, shared: &Shared, elapsed: Duration) -> Vec<Figures> {
         cpu: Some(thread.cpu.unwrap_or_default()),
         seconds: elapsed.as_secs_f64(),
         causes: vec![Counted {
-            name: "latency".to_owned(),
+            name: LATENCY.to_owned(),
             count: counts.cycles(),
             longest_ns: Some(counts.max()),
             ..Counted::default()

@@ -7,7 +7,7 @@ mod longest;
 mod page;
 mod power;
 
-use crate::gate::{self, Limits};
+use crate::gate::Limits;
 use crate::measuring;
 use crate::output::{self, Sheet};
 pub use longest::over;
@@ -131,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.calls.len() > MOST_CALLS {
         bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
     }
-    arguments.limits.ensure_usable("dyntick stat", gate::Measured::Here)?;
+    arguments.limits.ensure_usable("dyntick stat")?;
     let out = Out::new(arguments)?;
     let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
     let longest_idle_exit_ns = (follows && kinds.contains(&Kind::Tasks)).then_some(LONGEST_IDLE_EXIT_NS);
