@@ -546,7 +546,10 @@ mod tests {
         let arm = Dialect { architecture: Some(Arm64), ..of(7, 3) };
         assert!(knows("idle", "yield", arm) && !knows("idle", "poll", arm));
         assert_eq!(known("preempt").unwrap().values.listed(of(7, 2)), ["full", "lazy"]);
-        assert_eq!(known("skew_tick").unwrap().values.meant_by_yes_or_no("on"), Some("1"));
-        assert_eq!(known("transparent_hugepage").unwrap().values.meant_by_yes_or_no("off"), Some("never"));
+        let meant = |name: &str, value: &str| known(name).unwrap().values.meant(value, of(6, 12));
+        assert_eq!((meant("idle", "pol"), meant("tsc", "reliabel")), (Some("poll"), Some("reliable")));
+        assert_eq!((meant("idle", "mwait"), meant("amd_pstate", "none")), (None, None));
+        assert_eq!(known("skew_tick").unwrap().values.meant("on", of(6, 12)), Some("1"));
+        assert_eq!(known("transparent_hugepage").unwrap().values.meant("off", of(6, 12)), Some("never"));
     }
 }
