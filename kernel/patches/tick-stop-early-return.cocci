@@ -6,6 +6,7 @@
 // Needs: tracepoint_enabled(tick_stop)
 
 @@
+typedef atomic_t;
 identifier dep, val;
 @@
 check_tick_dependency(atomic_t *dep)

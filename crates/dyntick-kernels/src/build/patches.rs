@@ -560,6 +560,24 @@ mod tests {
         assert!(again.contains("changed nothing"), "{again}");
     }
 
+    #[test]
+    fn shipped_semantic_patches_are_understood() {
+        let Some(spatch) = crate::programs::find("spatch") else { return };
+        let folder = tempfile::tempdir().unwrap();
+        for name in dyntick_model::shipped::PATCHES.names() {
+            let (file, text) = dyntick_model::shipped::PATCHES.find(name).unwrap();
+            if file.ends_with(SEMANTIC) {
+                std::fs::write(folder.path().join(&file), text).unwrap();
+                let parsed = std::process::Command::new(&spatch)
+                    .arg("--parse-cocci")
+                    .arg(folder.path().join(&file))
+                    .output()
+                    .unwrap();
+                assert!(parsed.status.success(), "{file}: {}", String::from_utf8_lossy(&parsed.stderr));
+            }
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn never_panics(text in "(?s)([-+@ ]{0,4}[a-z0-9/, @]{0,12}\n?){0,30}") {
