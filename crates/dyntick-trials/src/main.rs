@@ -24,6 +24,8 @@ enum Trials {
     Fix(fix::Arguments),
     /// Apply the fixes of `dyntick check` exactly as printed, and check again
     Apply(apply::Arguments),
+    /// Compute until this is killed, which costs an emulator little
+    Spin,
     /// Execute a command by a thread that is not the first of its process
     Exec {
         /// The command, with its arguments
@@ -38,6 +40,9 @@ fn main() -> Result<()> {
         Trials::Explain(arguments) => explained::run(&arguments),
         Trials::Fix(arguments) => fix::run(&arguments),
         Trials::Apply(arguments) => apply::run(&arguments),
+        Trials::Spin => loop {
+            dyntick_agent::spin_block();
+        },
         Trials::Exec { command } => {
             let exec = move || Command::new(&command[0]).args(&command[1..]).exec();
             let error = std::thread::spawn(exec).join().expect("the thread does not panic");

@@ -2,7 +2,7 @@
 //! The report of `dyntick explain` about the recorded command, in a guest: its own work interrupts no other process.
 //! `DYNTICK` names the binary under test.
 
-use crate::harness::{documents, is_full};
+use crate::harness::{documents, is_full, trials_program};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ const SCRIPT: &str = r"
     both() { echo 'spin() { i=0; while [ $i -lt '$1' ]; do i=$((i+1)); done; }; spin & spin; wait'; }
     both 20000 > both
     both 100000 > long
-    echo 'printf foreign > /proc/$$/comm; while :; do :; done' > foreign
+    ln -s TRIALS foreign
     record() { name=$1; shift; taskset 2 dyntick record -C 1 -o $name $*; echo @$name; dyntick explain --json $name; }
     exec 2>/dev/null
     record alone -- sh both
-    taskset 2 sh foreign & other=$!
+    taskset 2 ./foreign spin & other=$!
     record beside -- sh both
     kill $other
     taskset 2 sh long & own=$!
@@ -30,7 +30,9 @@ const SCRIPT: &str = r"
 
 /// The findings of CPU 1, by the name of the record.
 fn findings(kernel: &str) -> BTreeMap<String, Value> {
-    let printed = documents::printed(kernel, "isolcpus=domain,1 nohz_full=1", SCRIPT);
+    let trials = trials_program();
+    let script = SCRIPT.replace("TRIALS", &trials);
+    let printed = documents::printed_with(&[&trials], kernel, "isolcpus=domain,1 nohz_full=1", &script);
     printed.into_iter().map(|(name, mut all)| (name, all["cpus"][0].take())).collect()
 }
 

@@ -2,7 +2,7 @@
 //! `dyntick explain` on where the time of a command's threads went: in guests, each against what the kernel or the
 //! command itself counted, and each fix that is a command, applied as printed.
 
-use crate::harness::documents;
+use crate::harness::{documents, trials_program};
 use serde_json::Value;
 
 /// The part of a ledger with this name, of which there is one.
@@ -38,8 +38,9 @@ fn explained(name: &str, command: &str) -> String {
 
 #[test]
 fn quota_and_stops_are_named_with_their_time() {
-    const BUSY: &str = "timeout 2 taskset 2 sh -c \"exec yes > /dev/null\"";
+    const BUSY: &str = "timeout 2 taskset 2 /tmp/busy spin";
     const CALLS: &str = "taskset 2 sh -c 'for i in 1 2 3 4 5; do usleep 20000; done'";
+    let trials = trials_program();
     let group = "busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null; \
         echo '+cpu +memory' > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod /sys/fs/cgroup/full; \
         echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max; echo 4M > /sys/fs/cgroup/full/memory.high; ";
@@ -51,9 +52,10 @@ fn quota_and_stops_are_named_with_their_time() {
     let limited = in_group(BUSY);
     let counted = "echo; echo @counted; awk '/throttled_usec/ { print \"{\\\"us\\\": \" $2 \"}\" }' \
         /sys/fs/cgroup/pod/cpu.stat; ";
-    let stopper = "(sleep 0.5; pkill -STOP -x yes; sleep 0.6; pkill -CONT -x yes) & ";
+    let stopper = "(sleep 0.5; pkill -STOP -x busy; sleep 0.6; pkill -CONT -x busy) & ";
     let script = [
         group,
+        &format!("ln -s {trials} /tmp/busy; "),
         &explained("quota", &limited),
         counted,
         "echo max > /sys/fs/cgroup/pod/cpu.max; ",
@@ -70,7 +72,8 @@ fn quota_and_stops_are_named_with_their_time() {
         "echo; echo @",
     ]
     .concat();
-    let documents = documents::printed_with(&["pkill", "flock"], "debian:6.12", "isolcpus=domain,1", &script);
+    let documents =
+        documents::printed_with(&["pkill", "flock", &trials], "debian:6.12", "isolcpus=domain,1", &script);
     documents
         .iter()
         .filter(|(name, _)| !["counted", "cost"].contains(&name.as_str()))
@@ -118,7 +121,8 @@ fn quota_and_stops_are_named_with_their_time() {
 
 #[test]
 fn limit_of_real_time_tasks_is_named_with_its_time() {
-    let looped = explained("limited", "timeout 3 taskset 2 chrt -f 50 sh -c 'while :; do :; done'");
+    let trials = trials_program();
+    let looped = explained("limited", &format!("timeout 3 taskset 2 chrt -f 50 {trials} spin"));
     let script = [
         "busybox --install -s /bin; ",
         &looped,
@@ -127,7 +131,7 @@ fn limit_of_real_time_tasks_is_named_with_its_time() {
         "echo; echo @",
     ]
     .concat();
-    let documents = documents::printed_with(&["chrt"], "debian:6.1", "isolcpus=domain,1", &script);
+    let documents = documents::printed_with(&["chrt", &trials], "debian:6.1", "isolcpus=domain,1", &script);
     documents.values().for_each(adds_up);
     // 50 ms of each second.
     let limited = ns(&documents["limited"], "real-time-limit");

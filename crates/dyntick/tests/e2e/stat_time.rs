@@ -10,12 +10,12 @@ const BEFORE: &str = r#"
 busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
 echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod
 echo '20000 100000' > /sys/fs/cgroup/pod/cpu.max
-printf '#!/bin/sh\nwhile :; do :; done\n' > /tmp/rival; chmod +x /tmp/rival
+ln -s TRIALS /tmp/rival
 of() { name=$1; shift; echo; echo "@$name"; rm -f /tmp/o; "$@" >/dev/null 2>&1; cat /tmp/o; }
 stat() { name=$1; shift; of $name dyntick stat -C 1 --json -o /tmp/o "$@"; }
 explain() { name=$1; shift; of $name dyntick explain -C 1 --json -o /tmp/o -- "$@"; }
 busy="taskset 2 sh -c 'exec yes > /dev/null'"
-loop="taskset 2 sh -c 'while :; do :; done'"
+loop="taskset 2 TRIALS spin"
 limited="echo \$\$ > /sys/fs/cgroup/pod/cgroup.procs; exec timeout 1 $busy"
 stopped='taskset 2 yes > /dev/null & sleep 0.2; kill -STOP $!; sleep 0.2; kill -CONT $!; sleep 0.2; kill $!'
 "#;
@@ -28,7 +28,7 @@ stat ticks -e ticks -- true
 stat repeated -r 3 -- sleep 0.1
 stat exec -- TRIALS exec sleep 0.2
 sleep 100 & stat sleeper -p $! --timeout 300; kill $!
-taskset 2 /tmp/rival & rival=$!; sleep 0.1
+taskset 2 /tmp/rival spin & rival=$!; sleep 0.1
 stat rival -- sh -c "timeout 0.5 $loop"
 stat process -p $rival --timeout 300
 dyntick stat -C 1 --json -o /tmp/o -I 100 --timeout 350 -p $rival
@@ -37,8 +37,7 @@ number=0; while read -r line; do number=$((number+1)); echo; echo "@interval$num
 
 const EXPLAINED: &str = "explain rival-explained sh -c \"timeout 0.5 $loop\"\n";
 
-const LIMITED: &str =
-    "kill $rival; stat limited -- timeout 2 taskset 2 chrt -f 50 sh -c 'while :; do :; done'\n";
+const LIMITED: &str = "kill $rival; stat limited -- timeout 2 taskset 2 chrt -f 50 TRIALS spin\n";
 
 fn parts(document: &Value) -> &Vec<Value> {
     document["command_time"]["parts"].as_array().unwrap_or_else(|| panic!("no command_time: {document:#}"))

@@ -9,7 +9,7 @@ mod quiet;
 mod room;
 mod snapshot;
 
-use crate::harness::{dyntick, is_full};
+use crate::harness::{dyntick, is_full, trials_program};
 use std::process::{Output, Stdio};
 
 /// Runs one of the ignored tests of this file in a guest of four CPUs, the last for isolation.
@@ -19,7 +19,8 @@ fn in_guest(kernel: &str, append: &str, test: &str, environment: &str) -> Output
     let script = format!("{environment} exec {own} --ignored --exact {test} --nocapture --test-threads 1");
     let mut shell = dyntick();
     shell.args(["lab", "shell", "--virtual", "--kernel", kernel, "--cpus", "4", "--append", append]);
-    shell.args(["--tool", own, "--", "busybox", "sh", "-c", &script]).stdin(Stdio::null());
+    shell.args(["--tool", own, "--tool", &trials_program()]);
+    shell.args(["--", "busybox", "sh", "-c", &script]).stdin(Stdio::null());
     shell.output().unwrap()
 }
 
@@ -27,9 +28,9 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Kills `isolate` at random moments; `rounds` times with `DYNTICK_TESTS=full`, a fifth of that without.
+/// Kills `isolate` at random moments; `rounds` times with `DYNTICK_TESTS=full`, a tenth of that without.
 fn killed_at_any_moment(kernel: &str, append: &str, rounds: u32, seed: u32) {
-    let rounds = if crate::harness::is_full() { rounds } else { rounds / 5 };
+    let rounds = if crate::harness::is_full() { rounds } else { rounds / 10 };
     let size = format!("ROUNDS={rounds} SEED={seed}");
     let output = in_guest(kernel, append, "isolate::kills::rounds", &size);
     assert!(output.status.success(), "{}", text(&output));

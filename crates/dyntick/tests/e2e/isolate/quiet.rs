@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An isolated CPU is quiet, by the kernel's own count; and what others set meanwhile stays.
 
+use crate::harness::trials_program;
 use dyntick_observe::interrupts::Interrupts;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -8,7 +9,6 @@ use std::time::Duration;
 const REPORT: &str = "/tmp/report.json";
 /// The kernel has a link here, as for every device.
 const PACKET_STEERING: &str = "/sys/class/net/lo/queues/rx-0/rps_cpus";
-const SPIN: [&str; 4] = ["busybox", "sh", "-c", "while :; do :; done"];
 
 fn interrupts() -> Interrupts {
     Interrupts::parse(&std::fs::read_to_string("/proc/interrupts").unwrap())
@@ -23,9 +23,16 @@ fn count() -> Vec<(String, u64)> {
     here.map(|(row, _, count)| (row, count)).collect()
 }
 
+/// A program that computes, started by other words.
 fn run(words: &[&str]) -> Child {
     let mut command = Command::new(words[0]);
-    command.args(&words[1..]).args(SPIN).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+    command
+        .args(&words[1..])
+        .args([&trials_program(), "spin"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 fn end(mut child: Child) -> Option<i32> {
