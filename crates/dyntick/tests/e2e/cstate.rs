@@ -4,7 +4,7 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::{dyntick, text};
+use crate::harness::{dyntick, is_full, text};
 use dyntick_lab::emulator::records::{self, Record};
 use dyntick_lab::{profiles, store};
 use dyntick_model::{Event, EventKind};
@@ -214,7 +214,8 @@ fn observed(guest: &Guest) -> (Vec<Event>, Vec<Record>) {
 
 #[test]
 fn a_wake_up_takes_the_exit_latency_whatever_woke_the_cpu() {
-    for kernel in ["debian:6.12", "debian:6.1"] {
+    let kernels: &[&str] = if is_full() { &["debian:6.12", "debian:6.1"] } else { &["debian:6.12"] };
+    for kernel in kernels {
         let study = Study::new(&format!("kernel = '{kernel}'\n{}", wakes()));
         let guests: Vec<(Vec<Event>, Vec<Record>)> = study.run("out").iter().map(observed).collect();
         let sleeps: Vec<&Record> = guests.iter().flat_map(|(_, sleeps)| sleeps).collect();
@@ -382,8 +383,10 @@ fn a_cpu_that_wakes_ahead_of_its_timer_pays_for_other_wake_ups_only() {
     for record in sleeps.iter().filter(|one| one.state == C6) {
         const EXIT: i64 = 350_000;
         let (entered, came) = (record.entered_ns as i64, record.woken_ns as i64);
-        // The exit begins with the interrupt, or so early that it ends when the timer is due.
-        let ahead = record.next_timer_ns.saturating_sub(EXIT).max(entered);
+        // The exit begins with the interrupt, or so early that it ends when the timer is due. A timer that was due
+        // before the core slept is not waited for.
+        let overdue = record.next_timer_ns < entered;
+        let ahead = if overdue { came } else { record.next_timer_ns.saturating_sub(EXIT).max(entered) };
         let wanted = (came.min(ahead) + EXIT - came).max(0);
         let took = record.ready_ns as i64 - came;
         assert!((wanted - NOTICED as i64..=wanted + NOTICED as i64).contains(&took), "{wanted}: {record:?}");

@@ -96,8 +96,8 @@ question = 'test'
 profile = 'sapphire-rapids'
 [defaults]
 kernel = 'debian:6.12'
-settle = '200ms'
-measure = '200ms'
+settle = '50ms'
+measure = '120ms'
 [[case]]
 name = 'held'
 task = [{ cpu = 1, run = ['cyclictest', '-q', '-p', '90', '-i', '3700', '-t', '1', '-a', '1'] }]

@@ -273,7 +273,7 @@ const RESTLESS: &str = "cat /sys/fs/cgroup/task-0/cpuset.cpus.partition; echo co
 #[test]
 fn what_a_task_starts_is_counted_with_it_and_ends_with_it() {
     let script = "script = { cpu = '1', run = ['busybox', 'sh', '-c', \
-                  'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'] }";
+                  'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'] }\nmeasure = '500ms'";
     let study = Study::new(&format!(
         "[[case]]\nname = 'alone'\n{script}\n[[case]]\nname = 'children'\n{script}\n\
          events = ['sched:sched_process_fork']\n\
@@ -287,13 +287,13 @@ fn what_a_task_starts_is_counted_with_it_and_ends_with_it() {
         rows.iter().find(|row| row["figure"] == name).unwrap()["value"].as_f64().unwrap()
     };
     let busy = of_machine(1, "task_user_ns") + of_machine(1, "task_system_ns");
-    assert!((1.9e9..2.1e9).contains(&busy), "the children had the CPU for the two seconds: {busy}");
+    assert!((0.47e9..0.53e9).contains(&busy), "the children had the CPU for half a second: {busy}");
     let slower = of_machine(1, "script_s") / of_machine(0, "script_s");
     assert!((0.95..1.05).contains(&slower), "no child runs beside the script: {slower}");
     let run = &json["runs"][1];
     let rows = run["observations"].as_array().unwrap();
     let forks = rows.iter().find(|row| row["key"] == "sched:sched_process_fork" && row["cpu"] == 1).unwrap();
-    assert!(forks["figure"] == "event" && forks["value"].as_f64().unwrap() > 100.0, "{forks:?}");
+    assert!(forks["figure"] == "event" && forks["value"].as_f64().unwrap() > 25.0, "{forks:?}");
     assert_eq!(run["undecoded"], 0);
     let said = Path::new(run["folder"].as_str().unwrap()).join("raw/task-0.out");
     assert_eq!(std::fs::read_to_string(said).unwrap(), "isolated\ncomplaint\nlast\n");

@@ -303,7 +303,7 @@ fn a_task_that_ran_before_the_begin_has_its_time() {
     const SCRIPT: &str = "
 printf '#!/bin/sh\nwhile :; do :; done\n' > /tmp/busy && chmod +x /tmp/busy
 for source in bpf tracefs; do
-  taskset -c 1 /tmp/busy & sleep 1
+  taskset -c 1 /tmp/busy & sleep 0.5
   dyntick stat -C 1 --source $source --json -o /tmp/o sleep 0.5; tr -d '\n' < /tmp/o && echo
   dyntick stat -C 1 --source $source --json -o /tmp/o sh -c \"sleep 0.4; kill -9 $!; sleep 0.1\"; tr -d '\n' < /tmp/o && echo
 done
