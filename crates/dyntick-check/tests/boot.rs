@@ -186,6 +186,20 @@ fn corrected_parameter_contradicts_no_other() {
     }
 }
 
+/// The corrected parameter stands behind the others, so one that was refused for an earlier list would now be first.
+/// The property below met this by chance.
+#[test]
+fn corrected_parameter_leaves_nothing_that_was_refused() {
+    let (text, release) = ("isolcpu=0 isolcpus=0 nohz_full=0-7", "6.19.1-test");
+    let fixed: Vec<CommandLine> = findings_on(text, None, release)
+        .iter()
+        .filter_map(composed)
+        .map(|composed| composed.applied(&CommandLine::parse(text)))
+        .collect();
+    assert!(!fixed.is_empty());
+    assert!(fixed.iter().all(|line| asked(line, release).domain.contains(0)), "{fixed:?}");
+}
+
 /// Returns true if two lists contradict each other: the line cannot decide between them.
 fn is_undecided(asked: &Isolation) -> bool {
     asked.outcomes.iter().any(|(_, outcome)| *outcome == Outcome::Mismatch)

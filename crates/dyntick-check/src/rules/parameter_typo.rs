@@ -68,12 +68,11 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     }
     // Other redundant parameters are no matter of spelling, and have their own rule. Where all lists must be equal
     // (before 5.18), one that is left would contradict the intended one.
-    let is_empty = |word: &String| {
-        machine
-            .asked
-            .outcomes
-            .iter()
-            .any(|(parameter, outcome)| parameter == word && *outcome == Outcome::Empty)
+    // So would one that is refused for an earlier one, once that stands behind it.
+    let is_void = |word: &String| {
+        let outcomes = machine.asked.outcomes.iter();
+        let voids = outcomes.filter(|(_, outcome)| matches!(outcome, Outcome::Empty | Outcome::NoneLeft));
+        voids.into_iter().any(|(parameter, _)| parameter == word)
     };
     let must_be_equal = machine.dialect.masks() == Masks::One;
     let composed = machine.composed(&asks(machine, fixed));
@@ -83,7 +82,7 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
             boot::has_nohz_flag(&CommandLine::parse(word))
                 && composed.with.iter().any(|with| with.starts_with("nohz_full="))
         };
-        composed.without.retain(|word| must_be_equal || is_empty(word) || contradicts(word));
+        composed.without.retain(|word| must_be_equal || is_void(word) || contradicts(word));
         composed
     }))
 }
