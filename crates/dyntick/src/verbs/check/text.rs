@@ -18,6 +18,9 @@ pub enum Detail {
     Everything,
 }
 
+/// The file of the parameters that the kernel was booted with.
+const COMMAND_LINE: &str = "/proc/cmdline";
+
 /// The document.
 pub fn document(report: &Report, detail: Detail) -> Document {
     let mut blocks = vec![Block::Paragraph(counts(report, detail))];
@@ -26,14 +29,30 @@ pub fn document(report: &Report, detail: Detail) -> Document {
         blocks.push(Block::Findings(findings));
     }
     if let Some(reboot) = &report.reboot {
-        let what = "To fix all warnings and errors that need a reboot, boot with";
-        blocks.push(Block::Command(what.to_owned(), clean_line(&reboot.line)));
+        let kept = kept(report, &reboot.line);
+        let what = if kept.is_empty() { "all warnings" } else { "the other warnings" };
+        let what = format!("To fix {what} and errors that need a reboot, boot with");
+        blocks.push(Block::Command(what, clean_line(&reboot.line)));
+        if !kept.is_empty() {
+            let kept = clean_line(&kept.join(" "));
+            blocks
+                .push(Block::Paragraph(format!("It keeps {kept}, whose right value only its owner knows.")));
+        }
     }
     if !report.unread.is_empty() {
         let lines: Vec<String> = report.unread.iter().map(not_read).collect();
         blocks.push(Block::Paragraph(lines.join("\n")));
     }
     Document { title: title(report), question: checked(report), blocks, ..Document::default() }
+}
+
+/// The parameters of a line that a warning or an error is about, and for which there is only advice.
+fn kept<'a>(report: &'a Report, line: &str) -> Vec<&'a str> {
+    let advised = report.findings.iter().filter(|finding| {
+        finding.severity >= Severity::Warning && finding.fixes.iter().all(|fix| matches!(fix, Fix::Advice(_)))
+    });
+    let said = advised.flat_map(|finding| &finding.evidence).filter(|seen| seen.file == COMMAND_LINE);
+    said.map(|seen| seen.value.as_str()).filter(|value| line.split(' ').any(|word| word == *value)).collect()
 }
 
 fn title(report: &Report) -> String {
