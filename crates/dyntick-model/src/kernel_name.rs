@@ -49,10 +49,22 @@ pub const SHOWN_KEY: usize = 12;
 
 /// A text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "'{0}' is not a kernel: write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:5.10, debian:sid, built:KEY, host, a path, or the name of one of the study's [kernels]"
-)]
+#[error("'{0}' is not a kernel: {hint}", hint = hint(.0))]
 pub struct SpecError(pub String);
+
+fn hint(text: &str) -> String {
+    if text.starts_with(BUILT) {
+        return format!(
+            "give {SHOWN_KEY} digits of its key; `dyntick lab kernels` lists what was built here"
+        );
+    }
+    "write debian:6.1, debian:6.12, debian:6.12-rt, debian:6.12-cloud, debian:5.10, debian:sid, built:KEY, host, a path, \
+     or the name of one of the study's [kernels]"
+        .to_owned()
+}
+
+/// The prefix of the names of kernels that were built here.
+const BUILT: &str = "built:";
 
 impl FromStr for Spec {
     type Err = SpecError;
@@ -61,7 +73,7 @@ impl FromStr for Spec {
         if text == "host" {
             return Ok(Spec::Host);
         }
-        if let Some(key) = text.strip_prefix("built:").filter(|key| key.len() >= SHOWN_KEY) {
+        if let Some(key) = text.strip_prefix(BUILT).filter(|key| key.len() >= SHOWN_KEY) {
             return Ok(Spec::Built(key.to_owned()));
         }
         if let Some(name) = text.strip_prefix("debian:") {
@@ -123,5 +135,7 @@ mod tests {
         ] {
             assert_eq!(wrong.parse::<Spec>(), Err(SpecError(wrong.into())));
         }
+        let short = SpecError("built:009c".into()).to_string();
+        assert!(short.contains("give 12 digits of its key"), "{short}");
     }
 }

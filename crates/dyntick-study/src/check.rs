@@ -4,6 +4,7 @@
 use super::Case;
 use dyntick_model::isolation::flags_and_list;
 use dyntick_model::parameters::{Meant, meant, with_option};
+use dyntick_model::shipped::FRAGMENTS;
 use dyntick_model::{Clock, CpuList, Flag, KernelConfig, Spec, cpus_of};
 use std::fmt;
 
@@ -101,11 +102,20 @@ pub fn against_kernel(case: &Case, config: &KernelConfig) -> Vec<String> {
 fn lack(case: &Case, what: &str, need: &Need) -> String {
     let option = need.option;
     let fix = match (&case.recipe, need.kernel) {
-        (Some(_), _) => format!("add {option}=y to the config of [kernels.{}]", case.kernel),
+        (Some(_), _) => format!("add {} to the config of [kernels.{}]", fragment_with(option), case.kernel),
         (None, "") => format!("build a kernel with {option}=y"),
         (None, kernel) => format!("choose {kernel}, which has it, or build a kernel with {option}=y"),
     };
     format!("{what} on {}, which was built without CONFIG_{option}: {fix}", case.kernel)
+}
+
+/// The shortest fragment that comes with dyntick and sets this option, as a recipe names it.
+fn fragment_with(option: &str) -> String {
+    let line = format!("CONFIG_{option}=y");
+    let has = |text: &str| text.lines().any(|set| set == line);
+    let texts = FRAGMENTS.names().into_iter().filter_map(|name| Some((FRAGMENTS.find(name)?.1, name)));
+    let shortest = texts.filter(|(text, _)| has(text)).min_by_key(|(text, _)| text.len());
+    shortest.map_or_else(|| format!("a fragment with {line}"), |(_, name)| format!("\"{name}\""))
 }
 
 fn parameters(case: &Case, config: &KernelConfig) -> Vec<String> {
@@ -367,7 +377,10 @@ mod tests {
     fn a_kernel_made_to_order_is_fixed_where_it_is_described() {
         let own = Case { kernel: "mine".into(), recipe: Some(Default::default()), ..case("nohz_full=1") };
         let answer = only_problem(&own, &[]);
-        assert!(answer.ends_with("add NO_HZ_FULL=y to the config of [kernels.mine]"), "{answer}");
+        assert!(answer.ends_with("add \"no-hz-full\" to the config of [kernels.mine]"), "{answer}");
+        let own = Case { append: CommandLine::parse("rcutree.enable_rcu_lazy=1"), ..own };
+        let answer = only_problem(&own, &[]);
+        assert!(answer.ends_with("add \"rcu-lazy\" to the config of [kernels.mine]"), "{answer}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::apt::Apt;
 use crate::build::LARGEST_CONFIG;
 use crate::build::{self, Built};
 use crate::cache::Cache;
-use dyntick_model::kernel_name::{OLDER, SHOWN_KEY};
+use dyntick_model::kernel_name::{OLDER, SHOWN_KEY, UNSTABLE};
 use dyntick_model::{KernelConfig, Spec};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -91,14 +91,15 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
                     .collect::<Vec<_>>(),
             );
             entries.extend(of_older_suites(&entries));
+            entries.push(self::offered(format!("debian:{UNSTABLE}"), String::new()));
             (entries, None)
         }
         Err(error) => (entries, Some(error.to_string())),
     }
 }
 
-/// Series of older suites: those are asked only for a kernel that is to be run, so of one that is not downloaded the
-/// release is not known.
+/// Series of older suites: those and the suite unstable are asked only for a kernel that is to be run, so of one that
+/// is not downloaded the release is not known.
 fn of_older_suites(entries: &[Entry]) -> Vec<Entry> {
     let entry = |(series, _): (&str, &str)| {
         let spec = format!("debian:{series}");

@@ -166,6 +166,6 @@ fn what_a_kernel_cannot_be_is_told() {
     let impossible = dyntick(folder.path(), &["lab", "run", "study.toml", "--case", "impossible"]);
     let told = text(&impossible.stderr);
     assert_eq!(impossible.status.code(), Some(2), "{told}");
-    assert!(told.contains("add NO_HZ_FULL=y to the config of [kernels.lab]"), "{told}");
+    assert!(told.contains("add \"no-hz-full\" to the config of [kernels.lab]"), "{told}");
     assert!(!told.contains("compiling"), "it is refused before it is compiled: {told}");
 }

@@ -15,6 +15,8 @@ use std::process::ExitCode;
 
 /// The arguments of `dyntick lab build`.
 #[derive(Args)]
+#[command(override_usage = "dyntick lab build [OPTIONS] STUDY [NAME]\n       \
+                            dyntick lab build --source SOURCE [--config NAME,…] [--patch NAME]")]
 pub struct Arguments {
     /// Study whose [kernels] are built: a name of `dyntick lab studies`, or a file
     #[arg(required_unless_present_any = ["source", "patches", "config"], conflicts_with = "source")]
