@@ -288,6 +288,9 @@ fn refuse_unknown(name: &str) -> Result<(), String> {
             meant(class, &listed)
         ));
     }
+    if name.ends_with(':') {
+        return Err(format!("{name} is the name of no cause: {class} stands for all of them"));
+    }
     let softirqs = Softirq::ALL.map(Softirq::kernel_name);
     if class == "softirq" && !member.is_empty() && !softirqs.contains(&member) {
         return Err(format!("no softirq is called {member}{}", meant(&member.to_uppercase(), &softirqs)));
@@ -501,6 +504,7 @@ mod tests {
         let refused = |text: &str| text.parse::<Limit>().unwrap_err();
         assert!(refused("tikcs 0").contains("did you mean ticks?"), "{}", refused("tikcs 0"));
         assert!(refused("softirq:rcu 0").contains("did you mean RCU?"), "{}", refused("softirq:rcu 0"));
+        assert!(refused("softirq: 0").contains("softirq stands for all of them"));
         assert!(
             refused("longest 2ms").starts_with("no cause is called longest"),
             "{}",

@@ -28,8 +28,8 @@ impl Limits {
     /// Refuses limits of functions that this kernel does not have, and a file that cannot be written, before this
     /// machine is measured.
     pub fn ensure_usable(&self, suite: &str) -> Result<()> {
-        self.ensure_functions()?;
-        self.ensure_writable(suite)
+        self.ensure_writable(suite)?;
+        self.ensure_functions()
     }
 
     /// Refuses a file that cannot be written. A judgement of an earlier run in it becomes one of a run that has not

@@ -126,12 +126,12 @@ const MANY_CPUS: usize = 5;
 
 /// Measures and reports. The exit status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.limits.ensure_usable("dyntick stat")?;
     let cpus = measuring::cpus(arguments.cpus.as_ref())?;
     let kinds = kinds(&arguments.events);
     if arguments.calls.len() > MOST_CALLS {
         bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
     }
-    arguments.limits.ensure_usable("dyntick stat")?;
     let out = Out::new(arguments)?;
     let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
     let longest_idle_exit_ns = (follows && kinds.contains(&Kind::Tasks)).then_some(LONGEST_IDLE_EXIT_NS);
