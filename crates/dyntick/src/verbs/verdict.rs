@@ -111,7 +111,10 @@ fn nothing(verdict: &Verdict) -> Option<String> {
             numbers::duration(bar.longest_ns as f64)
         ))
     } else if verdict.needs_cpus {
-        Some("Name the CPUs that must be quiet with -C to see what would help.".to_owned())
+        Some(
+            "What helps depends on the CPUs that must be quiet: name some of them, and not all, with -C."
+                .to_owned(),
+        )
     } else {
         Some("No single change is known that would remove it.".to_owned())
     }

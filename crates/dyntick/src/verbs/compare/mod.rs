@@ -65,8 +65,9 @@ pub struct Arguments {
     target: Target,
 }
 
+/// The better direction of figures.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Direction {
+pub enum Direction {
     /// Smaller values
     Lower,
     /// Larger values
@@ -91,8 +92,8 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl Arguments {
-    /// The comparison of a verb's own runs: figures that patterns find in their output are better if they are lower.
-    pub fn of_runs(pattern: Vec<String>, json: bool, full: bool, target: Target) -> Self {
+    /// The comparison of a verb's own runs, with the better direction of what patterns find in their output.
+    pub fn of_runs(pattern: Vec<String>, better: Direction, json: bool, full: bool, target: Target) -> Self {
         Self {
             sides: Vec::new(),
             metrics: Vec::new(),
@@ -101,7 +102,7 @@ impl Arguments {
             unit: None,
             pattern,
             path: Vec::new(),
-            better: Direction::Lower,
+            better,
             full,
             fail_on: FailOn::Worse,
             json,

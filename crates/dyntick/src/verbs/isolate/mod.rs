@@ -7,6 +7,7 @@ mod report;
 
 use crate::gate::Limits;
 use crate::output::{self, Target};
+use crate::verbs::compare::Direction;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_check::shell;
@@ -74,6 +75,9 @@ pub struct Arguments {
     /// Output of tools that `compare` reads needs none
     #[arg(long, value_name = "REGEX", requires = "compare")]
     metric: Vec<String>,
+    /// The better direction of each --metric
+    #[arg(long, value_enum, value_name = "DIRECTION", default_value_t = Direction::Unknown, requires = "metric")]
+    better: Direction,
     /// Exit with status 1 if the CPUs were interrupted more than N times; see also --at-most
     #[arg(long, value_name = "N")]
     max_interruptions: Option<u64>,

@@ -74,8 +74,8 @@ impl Side {
 /// Runs the command `pairs` times on each side, in turn, and compares.
 pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitCode> {
     let target = arguments.target.clone();
-    let question =
-        compare::Arguments::of_runs(arguments.metric.clone(), arguments.json, arguments.full, target);
+    let (patterns, better) = (arguments.metric.clone(), arguments.better);
+    let question = compare::Arguments::of_runs(patterns, better, arguments.json, arguments.full, target);
     let wanted = question.wanted()?;
     let figures = OWN.len() + wanted.picks.len();
     let fewest = fewest_runs(figures);
@@ -100,6 +100,10 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
     let (mut as_it_is, mut isolated) = (Vec::new(), Vec::new());
     for pair in 1..=pairs {
         as_it_is.push(one(arguments, request, &mut session, Side::AsItIs, folder.path(), pair)?);
+        if pair == 1 {
+            // A figure that is not in the output is an error now, and not after all runs.
+            known(Side::AsItIs, &as_it_is, folder.path(), &wanted)?;
+        }
         isolated.push(one(arguments, request, &mut session, Side::Isolated, folder.path(), pair)?);
         let left = begin.elapsed().as_secs_f64() / f64::from(pair) * f64::from(pairs - pair);
         output::step(format_args!("pair {pair} of {pairs} done, about {left:.0} s left"));
