@@ -76,6 +76,8 @@ pub struct Ledger<'a, W: Whose> {
     signals: Map<i32, (u32, Ended)>,
     /// The names that tasks took in the window.
     names: Map<i32, Symbol>,
+    /// The births in the window of tasks that were not followed then. One may take a name that is.
+    births: Map<i32, u64>,
     places: Places,
     /// True if the ends of page faults are recorded.
     faults_end: bool,
@@ -90,6 +92,8 @@ struct Cpus(Map<u32, Cpu>);
 struct Cpu {
     /// The task that has it.
     task: Task,
+    /// The begin of its turn, ns; that of the window if it was not seen.
+    since: u64,
     /// The time of its last event, ns.
     last_ns: u64,
     /// The task that went to sleep last on it, until it is woken. Its stack follows its switch.
@@ -176,6 +180,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             locking: Map::default(),
             signals: Map::default(),
             names: Map::default(),
+            births: Map::default(),
             places: Places::default(),
             faults_end: false,
             calls: false,
@@ -223,14 +228,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 self.wake(event, *pid, *target);
             }
             SchedWakeup { pid, comm, target } => {
-                let (begin, born) = (self.context.window.0, self.clamp(event.ts));
-                self.roll.follow(
-                    self.context,
-                    *pid,
-                    comm,
-                    || State::Unseen { since: begin },
-                    begin.min(born),
-                );
+                let begin = self.begin_of(*pid).min(self.clamp(event.ts));
+                self.roll.follow(self.context, *pid, comm, || State::Unseen { since: begin }, begin);
                 self.wake(event, *pid, *target);
                 self.arrive(event.ts, *pid, *target);
             }
@@ -240,9 +239,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 if self.names.len() < MOST_NAMES || self.names.contains_key(pid) {
                     self.names.insert(*pid, comm.clone());
                 }
-                if let Some(one) = self.roll.threads.get_mut(pid) {
-                    one.task.comm = comm.clone();
-                }
+                self.rename(event, *pid, comm);
             }
             KernelStack { frames } => self.stack(event, frames),
             SignalSent { signal, pid } if self.roll.threads.contains_key(pid) => {
@@ -262,8 +259,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
     fn begin_cpu(&mut self, event: &Event) {
         let comm = self.context.comms.get(&event.pid).cloned().unwrap_or_else(|| "?".into());
         let task = Task::named(event.pid, &comm);
-        self.cpus.0.insert(event.cpu, Cpu { task, last_ns: event.ts, left: None });
         let begin = self.context.window.0;
+        self.cpus.0.insert(event.cpu, Cpu { task, since: begin, last_ns: event.ts, left: None });
         let running = State::Running { since: begin };
         self.roll.follow(self.context, event.pid, &comm, || running, begin);
     }
@@ -286,9 +283,11 @@ impl<'a, W: Whose> Ledger<'a, W> {
 
     /// A task gives its CPU up.
     fn leave(&mut self, event: &Event, pid: i32, comm: &Symbol, prev_state: u64) {
-        let (now, cpu, begin) = (self.clamp(event.ts), event.cpu, self.context.window.0);
-        let Some(one) = self.roll.follow(self.context, pid, comm, || State::Running { since: begin }, begin)
-        else {
+        let (now, cpu) = (self.clamp(event.ts), event.cpu);
+        // One that is followed from here on was called otherwise when its turn began.
+        let turn = self.cpus.0.get(&cpu).filter(|one| one.task.pid == pid).map(|one| one.since);
+        let since = turn.unwrap_or_else(|| self.begin_of(pid));
+        let Some(one) = self.roll.follow(self.context, pid, comm, || State::Running { since }, since) else {
             return;
         };
         one.name(comm);
@@ -313,7 +312,10 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// Divides the time of those that wait for a CPU: another task has it from now on.
     fn take_turns(&mut self, cpu: u32, ts: u64, next: Task) {
         let now = self.clamp(ts);
-        let before = self.cpus.0.get_mut(&cpu).map(|cpu| std::mem::replace(&mut cpu.task, next));
+        let before = self.cpus.0.get_mut(&cpu).map(|cpu| {
+            cpu.since = now;
+            std::mem::replace(&mut cpu.task, next)
+        });
         for pid in self.queues.0.get(&cpu).into_iter().flatten() {
             let one = self.roll.threads.get_mut(pid);
             if let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu == cpu) {
@@ -324,7 +326,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
 
     /// A task gets a CPU.
     fn enter(&mut self, ts: u64, pid: i32, comm: &Symbol) {
-        let (now, begin) = (self.clamp(ts), self.context.window.0);
+        let (now, begin) = (self.clamp(ts), self.begin_of(pid));
         let Some(one) = self.roll.follow(self.context, pid, comm, || State::Unseen { since: begin }, begin)
         else {
             return;
@@ -413,7 +415,25 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             return;
         }
-        self.roll.follow(self.context, child, &comm, || State::Unseen { since: now }, now);
+        let followed = self.roll.follow(self.context, child, &comm, || State::Unseen { since: now }, now);
+        if followed.is_none() && (self.births.len() < MOST_NAMES || self.births.contains_key(&child)) {
+            self.births.insert(child, now);
+        }
+    }
+
+    /// The begin of a thread that was not followed yet, ns: its birth, or that of the window.
+    fn begin_of(&self, pid: i32) -> u64 {
+        self.births.get(&pid).copied().unwrap_or(self.context.window.0)
+    }
+
+    /// A thread takes a name, from which on it may be one of those that are followed.
+    fn rename(&mut self, event: &Event, pid: i32, comm: &Symbol) {
+        let now = self.clamp(event.ts);
+        let runs = event.pid == pid && self.is_recorded(event.cpu);
+        let state = || if runs { State::Running { since: now } } else { State::Unseen { since: now } };
+        if let Some(one) = self.roll.follow(self.context, pid, comm, state, now) {
+            one.task.comm = comm.clone();
+        }
     }
 
     /// The stack of the thread that has just gone to sleep on a CPU.

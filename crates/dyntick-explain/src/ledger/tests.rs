@@ -266,3 +266,46 @@ proptest! {
         }
     }
 }
+
+/// Threads by a name, whatever number they have.
+struct Called(&'static str);
+
+impl Whose for Called {
+    fn is_one(&self, _thread: i32, comm: &str) -> bool {
+        comm == self.0
+    }
+
+    fn fork(&mut self, _parent: i32, _child: i32) {}
+}
+
+/// A child of another name executes the program that is followed: its time as that program counts, and not the time
+/// since the begin of the window, in which it was not born.
+#[test]
+fn thread_is_followed_from_its_name_on() {
+    let context = context();
+    let account = |renamed: bool| {
+        let comm = |name: &str| Symbol::from(name);
+        let ends = |prev_comm| EventKind::SchedSwitch {
+            prev: 8,
+            prev_comm,
+            prev_state: 16,
+            next: 0,
+            next_comm: comm("idle"),
+        };
+        let mut events = vec![
+            event(10_000_000, 0, 3, EventKind::SchedFork { parent: 3, child: 8 }),
+            switch(12_000_000, 1, 0, 0, 8),
+        ];
+        if renamed {
+            events.push(event(20_000_000, 1, 8, EventKind::TaskRename { pid: 8, comm: comm("sh") }));
+        }
+        events.push(event(30_000_000, 1, 8, ends(comm("sh"))));
+        let mut ledger = Ledger::new(&context, Called("sh"));
+        events.iter().for_each(|event| ledger.event(event));
+        ledger.finish().0.remove(0)
+    };
+    for (renamed, lived) in [(true, 10_000_000), (false, 18_000_000)] {
+        let account = account(renamed);
+        assert_eq!((ns(&account, "ran"), account.lived_ns), (lived, lived), "renamed: {renamed}");
+    }
+}
