@@ -13,7 +13,8 @@ use std::process::ExitCode;
 #[derive(Args, Clone, Debug, Default)]
 pub struct Limits {
     /// Exit with status 3 if a CPU exceeds LIMIT, e.g. 'interruptions 2/s', 'ticks 0', 'softirq:RCU 10/s',
-    /// 'interruptions 50us' (the longest one), 'lost 1%' (of the command's time); may be given several times
+    /// 'interruptions 50us' (the longest one), 'lost 1%' (of the command's time); may be given several times. A command
+    /// that fails has its own status
     #[arg(long = "at-most", value_name = "LIMIT")]
     at_most: Vec<Limit>,
     /// Exit with status 2 if interruptions could not be counted here

@@ -234,6 +234,8 @@ struct Out {
     adviser: Adviser,
     look: page::Look,
     limits: Limits,
+    /// True if the command was started on the measured CPUs.
+    pinned: bool,
     /// True if JSON without counts is an error.
     needs_counts: bool,
     /// True if something has been reported already.
@@ -324,6 +326,7 @@ impl Out {
             adviser: measuring::adviser()?,
             look,
             limits: arguments.limits.clone(),
+            pinned: arguments.pin,
             needs_counts: arguments.json && !arguments.allow_partial && !kinds(&arguments.events).is_empty(),
             has_reported: Cell::new(false),
         })
@@ -343,7 +346,8 @@ impl Out {
         };
         let elsewhere = measured.elsewhere_ns().map(|ns| {
             let (cpus, used) = (&measured.cpus, numbers::duration(ns as f64));
-            format!("the command used {used} of CPU time, but not on CPU {cpus}: add --pin to keep it there")
+            let why = if self.pinned { "it chose other CPUs itself" } else { "add --pin to keep it there" };
+            format!("the command used {used} of CPU time, but not on CPU {cpus}: {why}")
         });
         let why = measured.counts.is_none().then(needs).or(elsewhere);
         let suite = format!("dyntick stat {}", shell::command(&self.command));
