@@ -70,9 +70,9 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
     // (before 5.18), one that is left would contradict the intended one.
     // So would one that is refused for an earlier one, once that stands behind it.
     let is_void = |word: &String| {
-        let outcomes = machine.asked.outcomes.iter();
-        let voids = outcomes.filter(|(_, outcome)| matches!(outcome, Outcome::Empty | Outcome::NoneLeft));
-        voids.into_iter().any(|(parameter, _)| parameter == word)
+        machine.asked.outcomes.iter().any(|(parameter, outcome)| {
+            parameter == word && matches!(outcome, Outcome::Empty | Outcome::NoneLeft)
+        })
     };
     let must_be_equal = machine.dialect.masks() == Masks::One;
     let composed = machine.composed(&asks(machine, fixed));

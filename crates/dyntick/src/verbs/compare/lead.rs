@@ -173,8 +173,8 @@ fn subject(row: &Row, line: Option<&Line<'_>>) -> String {
     }
 }
 
-/// `p99 by +19 % (4.1 to 4.9 µs)`. The shift is that of the runs, by which it may contradict the medians beside it; then
-/// it is left out.
+/// `p99 by +19 % (4.1 to 4.9 µs)`. The percentage is that of the runs' shift, and is left out if it contradicts the
+/// medians beside it.
 fn change(line: &Line<'_>) -> String {
     let point = line.point.map_or(String::new(), |point| format!("{point} "));
     let sides = [0, 1].map(|at| with_unit(line.row, line.figure, at));
