@@ -6,7 +6,7 @@
 //!
 //! ```
 //! let format = dyntick_contract::ALL.iter().find(|format| format.verb == "compare").unwrap();
-//! assert_eq!((format.name, format.version), ("dyntick-compare", 1));
+//! assert_eq!((format.name, format.version), ("dyntick-compare", 2));
 //! ```
 
 mod adviser;
