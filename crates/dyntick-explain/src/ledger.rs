@@ -27,8 +27,15 @@ use wait::{Asleep, Ready};
 /// The maximum number of threads that are followed: those of a busy build. Later ones are counted.
 const MOST_THREADS: usize = 1 << 14;
 
-/// The maximum number of names that are remembered.
+/// The maximum number of names, and of births, that are remembered.
 const MOST_NAMES: usize = 1 << 16;
+
+/// Notes a fact of a task, as long as there is room for it.
+fn remember<T>(facts: &mut Map<i32, T>, pid: i32, fact: T) {
+    if facts.len() < MOST_NAMES || facts.contains_key(&pid) {
+        facts.insert(pid, fact);
+    }
+}
 
 /// The threads that a ledger is about.
 pub trait Whose {
@@ -236,9 +243,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
             SchedMigrate { pid, to, .. } => self.migrate(event, *pid, *to),
             SchedFork { parent, child } => self.fork(event, *parent, *child),
             TaskRename { pid, comm } => {
-                if self.names.len() < MOST_NAMES || self.names.contains_key(pid) {
-                    self.names.insert(*pid, comm.clone());
-                }
+                remember(&mut self.names, *pid, comm.clone());
                 self.rename(event, *pid, comm);
             }
             KernelStack { frames } => self.stack(event, frames),
@@ -416,8 +421,8 @@ impl<'a, W: Whose> Ledger<'a, W> {
             return;
         }
         let followed = self.roll.follow(self.context, child, &comm, || State::Unseen { since: now }, now);
-        if followed.is_none() && (self.births.len() < MOST_NAMES || self.births.contains_key(&child)) {
-            self.births.insert(child, now);
+        if followed.is_none() {
+            remember(&mut self.births, child, now);
         }
     }
 
