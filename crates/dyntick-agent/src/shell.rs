@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result};
 use dyntick_guest::Shell;
+use dyntick_model::Clock;
 use dyntick_system::exit_code;
 use rustix::mount::MountFlags;
 use rustix::termios::{OptionalActions, OutputModes, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
@@ -23,6 +24,7 @@ pub fn run(asked: &Shell) -> Result<i32> {
     // With busybox at hand all its applets get their names.
     let _ = std::fs::create_dir_all("/bin");
     let _ = Command::new("/usr/bin/busybox").args(["--install", "-s", "/bin"]).status();
+    std::fs::write(Clock::FILE, asked.clock.to_string()).context("tell the clock")?;
     let (program, arguments) = asked.command.split_first().context("no shell was given")?;
     let console = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ttyS0")?;
     set_up(&console, asked).context("set the console up")?;

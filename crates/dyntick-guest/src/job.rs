@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The job of a guest, and its answer.
 
-use dyntick_model::CpuList;
+use dyntick_model::{Clock, CpuList};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -66,6 +66,9 @@ pub struct Shell {
     pub environment: BTreeMap<String, String>,
     /// Rows and columns of the user's terminal, where there is one.
     pub size: Option<(u16, u16)>,
+    /// The clock of the guest, which its programs find in [`Clock::FILE`].
+    #[serde(default)]
+    pub clock: Clock,
     /// True if the console sends each byte as it is, a newline without a carriage return: it goes to no terminal.
     pub plain: bool,
 }

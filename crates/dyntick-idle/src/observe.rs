@@ -62,14 +62,16 @@ impl Observer {
             EventKind::InterruptEntry { source } => cpu.interrupt(*source),
             EventKind::IrqEntry { name, .. } => cpu.device(name),
             EventKind::TickStop { success, .. } => cpu.tick_stop(*success),
-            EventKind::HrtimerStart { timer, function, expires } => {
+            EventKind::HrtimerStart { timer, function, expires, .. } => {
                 self.timers.arm(*timer, number, *expires, now);
                 if is_tick(function) {
                     cpu.arm_tick(event.pid, *expires, now);
                 }
             }
             EventKind::HrtimerCancel { timer } => drop(self.timers.disarm(*timer)),
-            EventKind::HrtimerEntry { timer, function } => cpu.expire(function, self.timers.disarm(*timer)),
+            EventKind::HrtimerEntry { timer, function, .. } => {
+                cpu.expire(function, self.timers.disarm(*timer))
+            }
             EventKind::HrtimerExit { .. } => cpu.expired(),
             EventKind::SchedWaking { pid, target } => self.wake(event, *pid, *target),
             EventKind::SchedSwitch { prev, next, .. } => {

@@ -112,8 +112,8 @@ proptest! {
                 1 => EventKind::CpuIdle { state: None },
                 2 => EventKind::CpuIdleMiss { state: number, below: true },
                 3 => EventKind::InterruptEntry { source: Interrupt::Timer },
-                4 => EventKind::HrtimerStart { timer: number.into(), function: "f".into(), expires: now as i64 - 20 },
-                5 => EventKind::HrtimerEntry { timer: number.into(), function: "f".into() },
+                4 => EventKind::HrtimerStart { timer: number.into(), function: "f".into(), expires: now as i64 - 20, soft: now as i64 - 20 },
+                5 => EventKind::HrtimerEntry { timer: number.into(), function: "f".into(), now: 0 },
                 6 => EventKind::SchedWaking { pid: number as i32, target: cpu },
                 _ => return switch(now, cpu, 0, number as i32),
             };
@@ -182,14 +182,19 @@ fn a_timer_wakes_a_task() {
                 0,
                 1,
                 7,
-                EventKind::HrtimerStart { timer: 1, function: "hrtimer_wakeup".into(), expires: 1000 },
+                EventKind::HrtimerStart {
+                    timer: 1,
+                    function: "hrtimer_wakeup".into(),
+                    expires: 1000,
+                    soft: 1000,
+                },
             ),
         ),
         switch(60, 1, 7, 0),
         idle(100, 1, Some(3)),
         idle(1300, 1, None),
         at(1310, timer(EventKind::InterruptEntry { source: Interrupt::Timer })),
-        at(1320, timer(EventKind::HrtimerEntry { timer: 1, function: "hrtimer_wakeup".into() })),
+        at(1320, timer(EventKind::HrtimerEntry { timer: 1, function: "hrtimer_wakeup".into(), now: 0 })),
         at(1330, timer(EventKind::SchedWaking { pid: 7, target: 1 })),
         at(1340, timer(EventKind::HrtimerExit { timer: 1 })),
         switch(1400, 1, 0, 7),
@@ -232,7 +237,12 @@ fn the_tick_at_entry() {
             ts,
             0,
             pid,
-            EventKind::HrtimerStart { timer: 5, function: "tick_nohz_handler+0x0/0x1".into(), expires },
+            EventKind::HrtimerStart {
+                timer: 5,
+                function: "tick_nohz_handler+0x0/0x1".into(),
+                expires,
+                soft: expires,
+            },
         )
     };
     let stop = |ts| event(ts, 0, 0, EventKind::TickStop { success: true, dependency: TickDependency::None });
@@ -263,8 +273,12 @@ fn the_tick_at_entry() {
 
 #[test]
 fn a_clock_of_its_own_and_a_flag() {
-    let realtime =
-        EventKind::HrtimerStart { timer: 1, function: "f".into(), expires: 1_700_000_000_000_000_000 };
+    let realtime = EventKind::HrtimerStart {
+        timer: 1,
+        function: "f".into(),
+        expires: 1_700_000_000_000_000_000,
+        soft: 1_700_000_000_000_000_000,
+    };
     let events = [
         event(5, 0, 3, realtime),
         idle(10, 0, Some(0)),

@@ -116,12 +116,13 @@ pub enum EventKind {
     SoftirqExit { softirq: Softirq },
     /// `timer:tick_stop`
     TickStop { success: bool, dependency: TickDependency },
-    /// `timer:hrtimer_start`; `expires` in ns, CLOCK_MONOTONIC
-    HrtimerStart { timer: u64, function: Symbol, expires: i64 },
+    /// `timer:hrtimer_start`; `soft` is the first time at which it may expire and `expires` the last, in ns of the
+    /// timer's clock
+    HrtimerStart { timer: u64, function: Symbol, expires: i64, soft: i64 },
     /// `timer:hrtimer_cancel`
     HrtimerCancel { timer: u64 },
-    /// `timer:hrtimer_expire_entry`
-    HrtimerEntry { timer: u64, function: Symbol },
+    /// `timer:hrtimer_expire_entry`; `now` in ns of the timer's clock
+    HrtimerEntry { timer: u64, function: Symbol, now: i64 },
     /// `timer:hrtimer_expire_exit`
     HrtimerExit { timer: u64 },
     /// `timer:timer_start`; `expires` in jiffies, `flags` with the CPU in the low bits
@@ -177,16 +178,33 @@ pub enum EventKind {
     PageFault { user: bool, address: u64, ip: u64, error: u64 },
     /// The return of `handle_mm_fault()`, from a probe
     PageFaultEnd,
+    /// `vmscan:mm_vmscan_memcg_reclaim_begin`: this thread begins to free memory of a control group, which has reached
+    /// a limit
+    ReclaimBegin,
+    /// `vmscan:mm_vmscan_memcg_reclaim_end`
+    ReclaimEnd,
+    /// A probe of `throttle_cfs_rq()`: the control group `group`, by the number of its folder, may have used up its CPU
+    /// quota on `cpu`, where it has this run queue
+    Throttle { queue: u64, group: u64, cpu: u32 },
+    /// The return of `throttle_cfs_rq()`; `done` is false if the group got more time
+    ThrottleEnd { done: bool },
+    /// A probe of `unthrottle_cfs_rq()`: the group may run again in this run queue
+    Unthrottle { queue: u64 },
+    /// A probe of `throttle_cfs_rq_work()` (6.18 and newer): the present thread returns to user mode, and its group has
+    /// used up its CPU quota
+    ThrottleThread,
     /// `raw_syscalls:sys_enter`
     CallEntry { number: u32 },
     /// `raw_syscalls:sys_exit`
     CallExit { number: u32 },
+    /// A probe of `ia32_sys_call()`: the present system call is one of 32 bits
+    CompatCall,
     /// A probe of `call_rcu_tasks_trace`: a callback waits for a grace period of RCU Tasks Trace
     RcuTasksTrace,
     /// `lock:contention_begin` (5.19 and newer): this thread, or what had interrupted it, waits for a lock
     LockWait { lock: u64 },
-    /// `lock:contention_end`
-    LockWaitEnd { lock: u64 },
+    /// `lock:contention_end`, or the return of a function that takes a lock, from a probe that does not know which
+    LockWaitEnd { lock: Option<u64> },
     /// `signal:signal_generate`: a signal is sent to a thread
     SignalSent { signal: u32, pid: i32 },
     /// `ftrace:kernel_stack`: where the kernel was at the event just before it of this CPU, the innermost function

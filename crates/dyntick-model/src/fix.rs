@@ -86,14 +86,14 @@ pub enum Hole {
     Irq,
     /// The other task.
     Task,
-    /// The control group whose limit it is, below the root of the hierarchy.
-    Group,
+    /// The CPU quota of a control group: the value that removes it, and its file.
+    Quota,
 }
 
 impl Hole {
     /// All of them.
     pub const ALL: [Self; 7] =
-        [Self::Cpu, Self::Quiet, Self::Housekeeping, Self::Mask, Self::Irq, Self::Task, Self::Group];
+        [Self::Cpu, Self::Quiet, Self::Housekeeping, Self::Mask, Self::Irq, Self::Task, Self::Quota];
 
     /// The mark of the hole in a template.
     pub const fn mark(self) -> &'static str {
@@ -104,7 +104,7 @@ impl Hole {
             Self::Mask => "{mask}",
             Self::Irq => "{irq}",
             Self::Task => "{task}",
-            Self::Group => "{group}",
+            Self::Quota => "{quota}",
         }
     }
 
@@ -116,7 +116,7 @@ impl Hole {
             Self::Mask => "MASK",
             Self::Irq => "IRQ",
             Self::Task => "PID",
-            Self::Group => "GROUP",
+            Self::Quota => "max > /sys/fs/cgroup/GROUP/cpu.max",
         }
     }
 }

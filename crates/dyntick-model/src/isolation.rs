@@ -47,6 +47,17 @@ pub enum Outcome {
     NoCpu,
 }
 
+impl Outcome {
+    /// Returns true if the complete parameter has no effect.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::NoList(_) | Self::Beyond(_) | Self::IllegalFlag(_) | Self::UnknownFlag(_) => true,
+            Self::Mismatch | Self::NoFull | Self::NoneLeft | Self::Empty | Self::NoCpu => true,
+            Self::SkippedFlag(_) | Self::AllCpus | Self::AllStarted | Self::BootCpu => false,
+        }
+    }
+}
+
 /// The CPUs that the kernel's command line isolates, and what it ignores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {

@@ -17,6 +17,8 @@ pub struct KernelConfig {
     set: BTreeMap<String, String>,
     /// The options that the file lists as not set.
     off: BTreeSet<String>,
+    /// True if this is a part of a configuration: an option that it does not name may have any value.
+    is_part: bool,
 }
 
 impl KernelConfig {
@@ -27,7 +29,21 @@ impl KernelConfig {
             Some((name.to_owned(), value.trim_matches('"').to_owned()))
         };
         let off = |line: &str| line.strip_prefix("# CONFIG_")?.strip_suffix(" is not set").map(str::to_owned);
-        Self { set: text.lines().filter_map(option).collect(), off: text.lines().filter_map(off).collect() }
+        let (set, off) = (text.lines().filter_map(option).collect(), text.lines().filter_map(off).collect());
+        Self { set, off, is_part: false }
+    }
+
+    /// A part of a configuration, as values of options; `n` is not set.
+    pub fn part<'v>(values: impl IntoIterator<Item = (&'v str, &'v str)>) -> Self {
+        let mut part = Self { is_part: true, ..Self::default() };
+        for (option, value) in values {
+            if value == "n" {
+                part.off.insert(option.to_owned());
+            } else {
+                part.set.insert(option.to_owned(), value.trim_matches('"').to_owned());
+            }
+        }
+        part
     }
 
     /// The value of an option (`y`, `m`, a number, a string without its quotes).
@@ -46,9 +62,13 @@ impl KernelConfig {
         !self.off.is_empty()
     }
 
-    /// Returns true if an option is built in or a module.
+    /// Returns true if an option is built in or a module. A part of a configuration has each option that it does not
+    /// switch off.
     pub fn is_enabled(&self, name: &str) -> bool {
-        matches!(self.get(name), Some("y" | "m"))
+        match self.get(name) {
+            Some(value) => matches!(value, "y" | "m"),
+            None => self.is_part && !self.is_off(name),
+        }
     }
 
     /// Ticks per second (`CONFIG_HZ`), where the configuration names it.
@@ -61,6 +81,11 @@ impl KernelConfig {
         self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// The options that the file lists as not set, in name order.
+    pub fn off(&self) -> impl Iterator<Item = &str> {
+        self.off.iter().map(String::as_str)
+    }
+
     /// Returns true if no option is set.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
@@ -70,6 +95,13 @@ impl KernelConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn part_of_a_configuration_says_no_only_to_what_it_switches_off() {
+        let part = KernelConfig::part([("NO_HZ_FULL", "n"), ("NR_CPUS", "64")]);
+        assert!(!part.is_enabled("NO_HZ_FULL") && part.is_off("NO_HZ_FULL") && part.is_enabled("RCU_LAZY"));
+        assert_eq!((part.get("NR_CPUS"), part.get("HZ"), part.is_empty()), (Some("64"), None, false));
+    }
 
     #[test]
     fn reads_a_config_file() {

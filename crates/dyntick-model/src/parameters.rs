@@ -44,6 +44,8 @@ pub enum Values {
     IdleStates,
     /// One of these words, on the kernels that have it.
     Words(&'static [Word]),
+    /// A text that begins with a digit, or one of these words.
+    NumberOr(&'static [&'static str]),
 }
 
 /// A value of a parameter, and the kernels that know it.
@@ -98,6 +100,9 @@ impl Values {
             Values::Beginnings(all) => all.iter().any(|begin| value.starts_with(begin)),
             Values::IdleStates => value.len() < 256 && value.split(',').all(is_idle_state),
             Values::Words(words) => words.iter().any(|word| word.text == value && word.is_known(dialect)),
+            Values::NumberOr(words) => {
+                words.contains(&value) || value.starts_with(|first: char| first.is_ascii_digit())
+            }
         }
     }
 
@@ -117,13 +122,14 @@ impl Values {
                 known.dedup();
                 known
             }
+            Values::NumberOr(words) => [&["a number"], *words].concat(),
         }
     }
 
     /// The value that was meant by one that this kernel does not know: the only one of its values that differs by one
     /// letter, or another word for yes or no.
     pub fn meant(&self, value: &str, dialect: Dialect) -> Option<&'static str> {
-        if let (Values::Words(_) | Values::Beginnings(_), 3..) = (self, value.len()) {
+        if let (Values::Words(_) | Values::Beginnings(_) | Values::NumberOr(_), 3..) = (self, value.len()) {
             let known = self.listed(dialect).into_iter();
             let mut alike = known.filter(|known| damerau_levenshtein(known, value) == 1);
             if let (Some(only), None) = (alike.next(), alike.next()) {
@@ -137,6 +143,7 @@ impl Values {
         let (on, off) = match self {
             Values::Number => (Some("1"), Some("0")),
             Values::Beginnings(all) if all.contains(&"0") => (Some("1"), Some("0")),
+            Values::NumberOr(words) if words.contains(&"off") => (None, Some("off")),
             Values::Words(words) if words.iter().any(|word| word.text == "never") => (None, Some("never")),
             Values::Words(words) if words.iter().any(|word| word.text == "enable") => {
                 (Some("enable"), Some("disable"))
@@ -244,8 +251,11 @@ pub const PARAMETERS: &[Parameter] = &[
     any("nowatchdog"),
     any("watchdog_thresh"),
     any("softlockup_panic"),
-    // mm/huge_memory.c: setup_transparent_hugepage.
-    takes(any("transparent_hugepage"), Values::Words(&[word("always"), word("madvise"), word("never")])),
+    // mm/huge_memory.c: setup_transparent_hugepage; mm/Kconfig: not with PREEMPT_RT.
+    takes(
+        needs("transparent_hugepage", "TRANSPARENT_HUGEPAGE"),
+        Values::Words(&[word("always"), word("madvise"), word("never")]),
+    ),
     // mm/mempolicy.c: setup_numabalancing.
     takes(any("numa_balancing"), Values::Words(&[word("enable"), word("disable")])),
     // kernel/cpu.c: mitigations_parse_cmdline.
@@ -287,7 +297,22 @@ pub const PARAMETERS: &[Parameter] = &[
             since("watchdog", (6, 4)),
         ]),
     ),
-    x86("mce"),
+    // arch/x86/kernel/cpu/mce/core.c: mcheck_enable.
+    takes(
+        x86("mce"),
+        Values::NumberOr(&[
+            "off",
+            "no_cmci",
+            "no_lmce",
+            "dont_log_ce",
+            "print_all",
+            "ignore_ce",
+            "bootlog",
+            "nobootlog",
+            "bios_cmci_threshold",
+            "recovery",
+        ]),
+    ),
     x86("nomce"),
     x86("hpet"),
     x86("nohpet"),

@@ -22,6 +22,25 @@ pub struct Settings {
     /// (`MSR_SMI_COUNT`), and a hypervisor does not show it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_smi_counter: bool,
+    /// The boot parameters in force that the command line does not have, e.g. by the kernel's defaults.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub in_force: BTreeSet<String>,
+    /// True if the kernel is a PREEMPT_RT one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub realtime: bool,
+    /// The interrupt lines whose affinity user space cannot change, the managed ones among them, as the kernel shows it
+    /// from 6.12 on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub fixed_irqs: BTreeSet<u32>,
+    /// True if idle CPUs only poll, because `/dev/cpu_dma_latency` is held at 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle_polls: bool,
+    /// True if the kernel is known not to throttle real-time tasks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_real_time_limit: bool,
+    /// True if system management interrupts are counted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub counts_smi: bool,
 }
 
 impl Settings {

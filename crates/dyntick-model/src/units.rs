@@ -3,11 +3,11 @@
 
 use std::str::FromStr;
 
-/// A duration, ns: `500us`, `10ms`, `2s`, `1.5s`, `10min`.
+/// A duration, ns: `500us`, `500µs`, `10ms`, `2s`, `1.5s`, `10min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nanos(pub u64);
 
-/// A size, bytes: `512M`, `2G`.
+/// A size, bytes: `512M`, `2G`, `2GiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 
@@ -20,8 +20,7 @@ impl FromStr for Nanos {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9)];
-        scaled(text, &UNITS)
+        scaled(text, &TIMES)
             .map(Nanos)
             .ok_or_else(|| UnitError(text.into(), "a duration such as 10ms, 2s or 10min"))
     }
@@ -31,13 +30,31 @@ impl FromStr for Bytes {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        const UNITS: [(&str, f64); 3] = [("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0)];
-        scaled(text, &UNITS).map(Bytes).ok_or_else(|| UnitError(text.into(), "a size such as 512M or 2G"))
+        scaled(text, &SIZES).map(Bytes).ok_or_else(|| UnitError(text.into(), "a size such as 512M or 2G"))
     }
 }
 
+/// The units of durations, ns. The micro sign and the Greek letter look alike.
+const TIMES: [(&str, f64); 7] =
+    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9)];
+
+/// The units of sizes, bytes.
+const SIZES: [(&str, f64); 9] = [
+    ("K", KIB),
+    ("k", KIB),
+    ("KiB", KIB),
+    ("M", KIB * KIB),
+    ("MiB", KIB * KIB),
+    ("G", KIB * KIB * KIB),
+    ("GiB", KIB * KIB * KIB),
+    ("T", KIB * KIB * KIB * KIB),
+    ("TiB", KIB * KIB * KIB * KIB),
+];
+
+const KIB: f64 = 1024.0;
+
 fn scaled(text: &str, units: &[(&str, f64)]) -> Option<u64> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let split = text.find(char::is_alphabetic)?;
     let (number, unit) = text.split_at(split);
     let factor = units.iter().find(|(name, _)| *name == unit)?.1;
     let value = number.trim().parse::<f64>().ok()? * factor;
@@ -51,8 +68,13 @@ mod tests {
     #[test]
     fn units_that_people_write() {
         assert_eq!("1.5s".parse(), Ok(Nanos(1_500_000_000)));
+        for micro in ["50us", "50µs", "50\u{3bc}s"] {
+            assert_eq!(micro.parse(), Ok(Nanos(50_000)));
+        }
         assert_eq!("10min".parse(), Ok(Nanos(600_000_000_000)));
         assert_eq!("512M".parse(), Ok(Bytes(512 << 20)));
+        let sizes = ["3K", "2GiB", "1T"].map(|text| text.parse::<Bytes>().unwrap().0);
+        assert_eq!(sizes, [3 << 10, 2 << 30, 1 << 40]);
         for wrong in ["10", "s", "-1s", "5 parsecs", "nans"] {
             assert!(wrong.parse::<Nanos>().is_err(), "{wrong}");
         }

@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// True if this program was started with a signal ignored, as SIGHUP is by nohup: it stays so.
-pub fn is_ignored(signal: i32) -> bool {
+fn is_ignored(signal: i32) -> bool {
     // SAFETY: an all-zero structure is valid, and lives across the call.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
@@ -18,11 +18,21 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// The signals that are handled, of these: all but a SIGHUP that nohup has set to be ignored. A shell without job
-/// control starts what is in the background with SIGINT ignored, and a user may still end that with it.
-fn heard(signals: &[i32]) -> impl Iterator<Item = i32> {
-    signals.iter().copied().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal))
+/// The signals that every verb handles, of these: all but a SIGHUP that nohup has set to be ignored. A shell without
+/// job control starts what is in the background with SIGINT ignored. A script ends its measurement with it
+/// nevertheless (`kill -INT $!`), as it ends those of perf stat, cyclictest and timeout(1), which handle it in any case
+/// (`tools/perf/builtin-stat.c: cmd_stat`, `src/cyclictest/cyclictest.c: main`, `src/timeout.c: install_cleanup`).
+pub fn heard(signals: &[i32]) -> Vec<i32> {
+    let is_heard = |signal: &i32| *signal != libc::SIGHUP || !is_ignored(*signal);
+    let heard: Vec<i32> = signals.iter().copied().filter(is_heard).collect();
+    for signal in heard.iter().filter(|signal| is_ignored(**signal)) {
+        IGNORED.fetch_or(1 << signal, Ordering::Relaxed);
+    }
+    heard
 }
+
+/// The signals that were ignored when this program was started and that it handles, as bits.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
 
 /// A set of signals.
 pub fn set_of(signals: &[i32]) -> libc::sigset_t {
@@ -51,7 +61,7 @@ impl Noted {
     /// this program's.
     pub fn of(signals: &[i32]) -> Self {
         NOTED.store(0, Ordering::Relaxed);
-        Self(heard(signals).map(|signal| (signal, noted(signal))).collect())
+        Self(heard(signals).into_iter().map(|signal| (signal, noted(signal))).collect())
     }
 
     /// The next one of those that came since this was asked, that of the lowest number first.
@@ -93,7 +103,7 @@ impl Drop for Noted {
 ///
 /// If no thread can be started.
 pub fn read_by_thread(signals: &[i32], mut then: impl FnMut(i32) -> bool + Send + 'static) -> io::Result<()> {
-    let set = set_of(&heard(signals).collect::<Vec<_>>());
+    let set = set_of(&heard(signals));
     // SAFETY: the set lives across the call.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
     let read = move || {
@@ -104,11 +114,15 @@ pub fn read_by_thread(signals: &[i32], mut then: impl FnMut(i32) -> bool + Send 
     std::thread::Builder::new().name("signals".to_owned()).spawn(read).map(drop)
 }
 
-/// Has this thread take all signals again: for a command that is about to be executed. It inherits what is blocked, and
-/// would not end by such a signal. Async-signal-safe.
-pub fn unblock_all() {
+/// Has this thread take all signals again: for a command that is about to be executed. It inherits what is blocked or
+/// ignored, and would not end by such a signal, but not what is handled. Async-signal-safe.
+pub fn for_command() {
+    let ignored = IGNORED.load(Ordering::Relaxed);
     // SAFETY: the set lives across the calls.
     unsafe {
+        for signal in (1..64).filter(|signal| ignored & (1 << signal) != 0) {
+            libc::signal(signal, libc::SIG_DFL);
+        }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::pthread_sigmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
@@ -152,6 +166,29 @@ mod tests {
             libc::signal(libc::SIGWINCH, libc::SIG_IGN);
         }
         assert!(is_ignored(libc::SIGWINCH) && !is_ignored(libc::SIGCONT));
-        assert_eq!(heard(&[libc::SIGHUP, libc::SIGWINCH]).collect::<Vec<_>>(), [libc::SIGWINCH]);
+        assert_eq!(heard(&[libc::SIGHUP, libc::SIGWINCH]), [libc::SIGWINCH]);
+    }
+
+    #[test]
+    fn command_ends_by_a_signal_that_was_ignored_at_the_start() {
+        use std::os::unix::process::CommandExt;
+        // SAFETY: no other test has to do with this signal.
+        unsafe { libc::signal(libc::SIGTTIN, libc::SIG_IGN) };
+        assert_eq!(heard(&[libc::SIGTTIN]), [libc::SIGTTIN]);
+        let ignored = |prepare: fn()| {
+            let mut command = std::process::Command::new("sed");
+            command.args(["-n", "s/^SigIgn:.//p", "/proc/self/status"]);
+            // SAFETY: async-signal-safe.
+            unsafe {
+                command.pre_exec(move || {
+                    prepare();
+                    Ok(())
+                });
+            }
+            let output = command.output().unwrap();
+            let set = u64::from_str_radix(String::from_utf8_lossy(&output.stdout).trim(), 16).unwrap();
+            set & (1 << (libc::SIGTTIN - 1)) != 0
+        };
+        assert_eq!((ignored(|| {}), ignored(for_command)), (true, false));
     }
 }

@@ -58,7 +58,7 @@ const FOREVER_MS: &str = "100000000";
 const COMPUTING: &str = "computing";
 
 /// The placeholders for names that only the user knows, and the names in these disturbances.
-const KNOWN: [(&str, &str); 3] = [("GROUP", "limited"), ("DEVICE", "lo"), ("QUEUE", "0")];
+const KNOWN: [(&str, &str); 1] = [("GROUP", "limited")];
 
 /// Runs the trials, with a line of JSON for each disturbance alone and for each fix.
 pub fn run(arguments: &Arguments) -> Result<()> {
