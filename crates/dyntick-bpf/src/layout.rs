@@ -55,11 +55,13 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("WAKING", kind::WAKING as u32),
     ("RAN", kind::RAN as u32),
     ("BLOCKED", kind::BLOCKED as u32),
+    ("BLOCKED_MEMORY", kind::BLOCKED_MEMORY as u32),
     ("STOPPED", kind::STOPPED as u32),
     ("TRACED", kind::TRACED as u32),
     ("SLEPT", kind::SLEPT as u32),
     ("WOKEN", kind::WOKEN as u32),
     ("PREEMPTED", kind::PREEMPTED as u32),
+    ("RECLAIMED", kind::RECLAIMED as u32),
     ("UNSEEN", kind::UNSEEN as u32),
     ("ENDED", kind::ENDED as u32),
 ];
@@ -175,27 +177,35 @@ pub mod kind {
     pub const RAN: usize = 1;
     /// It slept and could not be interrupted (D).
     pub const BLOCKED: usize = 2;
+    /// The same, until memory was freed or read back (`in_memstall` of the task).
+    pub const BLOCKED_MEMORY: usize = 3;
     /// A signal had stopped it (T).
-    pub const STOPPED: usize = 3;
+    pub const STOPPED: usize = 4;
     /// A tracer had stopped it (t).
-    pub const TRACED: usize = 4;
+    pub const TRACED: usize = 5;
     /// It slept.
-    pub const SLEPT: usize = 5;
+    pub const SLEPT: usize = 6;
     /// It was ready after a wake-up, and another task had its CPU.
-    pub const WOKEN: usize = 6;
+    pub const WOKEN: usize = 7;
     /// The same, and nothing had it.
-    pub const WOKEN_NOTHING: usize = 7;
+    pub const WOKEN_NOTHING: usize = 8;
+    /// The same, and a quota of its control group kept it off, whatever had the CPU.
+    pub const WOKEN_THROTTLED: usize = 9;
     /// It was ready after it was preempted, and another task had its CPU.
-    pub const PREEMPTED: usize = 8;
+    pub const PREEMPTED: usize = 10;
     /// The same, and nothing had it.
-    pub const PREEMPTED_NOTHING: usize = 9;
+    pub const PREEMPTED_NOTHING: usize = 11;
+    /// The same, and a quota of its control group kept it off, whatever had the CPU.
+    pub const PREEMPTED_THROTTLED: usize = 12;
+    /// It had a CPU and freed memory of its control group, which had reached a limit.
+    pub const RECLAIMED: usize = 13;
     /// Their number.
-    pub const KINDS: usize = 10;
+    pub const KINDS: usize = 14;
 
     /// A state that is no kind: the slot is free.
     pub const FREE: usize = 0;
     /// A state that is no kind: it was there at the begin and wanted or had a CPU.
-    pub const UNSEEN: usize = 10;
+    pub const UNSEEN: usize = 14;
     /// A state that is no kind: it has ended, and the reader has not read it.
-    pub const ENDED: usize = 11;
+    pub const ENDED: usize = 15;
 }

@@ -12,6 +12,10 @@ pub static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_D
 /// The tracepoints of which programs only account for time, each named like its program. Besides them [`SWITCH`] and
 /// [`crate::FOLLOW`] are to be attached.
 pub const TRACEPOINTS: [&str; 3] = ["sched_wakeup", "sched_wakeup_new", "sched_process_exec"];
+/// The tracepoints of waits for locks of the kernel, each named like its program: none before 5.19.
+pub const LOCKS: [&str; 2] = ["contention_begin", "contention_end"];
+/// The tracepoints of threads that free memory of their control group, each named like its program.
+pub const RECLAIMS: [&str; 2] = ["mm_vmscan_memcg_reclaim_begin", "mm_vmscan_memcg_reclaim_end"];
 /// The program of task switches.
 pub const SWITCH: &str = "sched_switch";
 /// The map with the threads: one value with [`crate::layout::THREADS`] of [`Thread`], which may be mapped into
@@ -22,6 +26,8 @@ pub const THREADS: &str = "threads";
 pub const CPUS: &str = "cpus";
 /// The global with the longest way of a CPU out of idle, ns: u64.
 pub const LONGEST_IDLE_EXIT: &str = "longest_idle_exit";
+/// The global that is 1 if any control group has a CPU quota: u32.
+pub const SEES_QUOTAS: &str = "sees_quotas";
 /// The mark of a CPU that is idle, in [`Cpu::idle`].
 pub const IS_IDLE: u64 = 1 << 63;
 
@@ -45,6 +51,10 @@ pub struct Thread {
     pub woken: u64,
     /// The value of [`Cpu::idle`] of the CPU that it waits for, when the wait began.
     pub idle: u64,
+    /// The time for which its run queue had been throttled by CPU quotas when the wait began, ns by the scheduler.
+    pub throttled: u64,
+    /// The address of the lock of the kernel that it waits for; 0 for none.
+    pub lock: u64,
     /// The CPU that it waits for.
     pub cpu: u32,
     /// True if one whose state at the begin is not known is taken for one that ran. Written by the reader alone.
@@ -55,6 +65,8 @@ pub struct Thread {
     pub by_kernel: u8,
     /// True if the task of `by` is followed, too.
     pub by_own: u8,
+    /// True if it frees memory of its control group, with a CPU or not.
+    pub reclaims: u8,
     /// The name of the task that got its CPU when it was preempted, ended by a zero; empty if there is none.
     pub by: [u8; NAME],
     /// The time of each kind, ns, without the present state.
@@ -107,8 +119,10 @@ pub struct Cpu {
     pub no_room: u64,
     /// The time of real-time tasks in waits in which nothing ran, but for ways out of idle, ns.
     pub real_time_ns: u64,
-    /// The control group of the last such wait, by the number of its folder.
+    /// The control group of the last such wait, or throttled one, by the number of its folder.
     pub group: u64,
+    /// The control group of the last thread that freed memory, or was blocked for it, by the number of its folder.
+    pub memory_group: u64,
     /// The pieces that ended, by kind, without those of [`Rival`].
     pub sums: [Sum; KINDS],
     /// The tasks that had the CPU: those that are not followed, and those that are.

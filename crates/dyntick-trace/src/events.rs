@@ -5,7 +5,7 @@
 
 use super::arch::x86;
 use super::fields::Fields;
-use super::{FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE};
+use super::{COMPAT_CALL, FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, RWSEM_WRITE, THROTTLED_THREAD};
 use Guests::*;
 use Place::*;
 use dyntick_model::EventKind::*;
@@ -62,6 +62,10 @@ const fn event(name: &'static str, fields: &'static [&'static str], make: OfFiel
     TraceEvent { name, fields, make, place: None, guests: OnRequest, since: None, without: "" }
 }
 
+/// The events of a task that frees memory of a control group: begin and end.
+pub const RECLAIMS: [&str; 2] =
+    ["vmscan:mm_vmscan_memcg_reclaim_begin", "vmscan:mm_vmscan_memcg_reclaim_end"];
+
 /// All but those of interrupts that no device sends.
 pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
@@ -105,8 +109,13 @@ pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
         place: Some(Here),
         guests: Always,
-        ..event("timer:hrtimer_start", &["hrtimer", "function", "expires"], |f| {
-            Some(HrtimerStart { timer: f.number()?, function: f.function()?, expires: f.number()? as i64 })
+        ..event("timer:hrtimer_start", &["hrtimer", "function", "expires", "softexpires"], |f| {
+            Some(HrtimerStart {
+                timer: f.number()?,
+                function: f.function()?,
+                expires: f.number()? as i64,
+                soft: f.number()? as i64,
+            })
         })
     },
     TraceEvent {
@@ -117,8 +126,8 @@ pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
         place: Some(All),
         guests: Always,
-        ..event("timer:hrtimer_expire_entry", &["hrtimer", "function"], |f| {
-            Some(HrtimerEntry { timer: f.number()?, function: f.function()? })
+        ..event("timer:hrtimer_expire_entry", &["hrtimer", "function", "now"], |f| {
+            Some(HrtimerEntry { timer: f.number()?, function: f.function()?, now: f.number()? as i64 })
         })
     },
     TraceEvent {
@@ -337,7 +346,7 @@ pub static EVENTS: &[TraceEvent] = &[
     TraceEvent {
         place: Some(Here),
         since: Some((5, 19)),
-        ..event("lock:contention_end", &["lock_addr"], |f| Some(LockWaitEnd { lock: f.number()? }))
+        ..event("lock:contention_end", &["lock_addr"], |f| Some(LockWaitEnd { lock: Some(f.number()?) }))
     },
     TraceEvent {
         place: Some(All),
@@ -345,6 +354,8 @@ pub static EVENTS: &[TraceEvent] = &[
             Some(SignalSent { signal: f.number()? as u32, pid: f.number()? as i32 })
         })
     },
+    event(RECLAIMS[0], &[], |_| Some(ReclaimBegin)),
+    event(RECLAIMS[1], &[], |_| Some(ReclaimEnd)),
     event("timer:itimer_state", &["which", "value_sec", "value_nsec"], |f| {
         Some(Itimer { which: f.number()? as u32, armed: f.number()? != 0 || f.number()? != 0 })
     }),
@@ -364,6 +375,12 @@ static PROBES: &[TraceEvent] = &[
         let (target, callsite) = (f.number()? as u32, f.function()?);
         Some(CsdQueued { target, callsite, function: TICK_KICK.into() })
     }),
+    event("probe:throttle", &["queue", "group", "cpu"], |f| {
+        Some(Throttle { queue: f.number()?, group: f.number()?, cpu: f.number()? as u32 })
+    }),
+    event("probe:throttle_end", &["done"], |f| Some(ThrottleEnd { done: f.number()? != 0 })),
+    event("probe:rwsem_write", &["lock"], |f| Some(LockWait { lock: f.number()? })),
+    event("probe:unthrottle", &["queue"], |f| Some(Unthrottle { queue: f.number()? })),
     event("probe:reschedule", &["cpu", "callsite"], |f| {
         let (target, callsite) = (f.number()? as u32, f.function()?);
         Some(IpiSend { target, callsite, callback: None })
@@ -425,7 +442,10 @@ fn of_function(event: &str) -> Option<EventKind> {
     let name = event.strip_prefix("probe:")?;
     match name {
         _ if name == FAULT_END.name => Some(EventKind::PageFaultEnd),
+        _ if name == RWSEM_WRITE[1].name => Some(EventKind::LockWaitEnd { lock: None }),
         _ if name == RCU_TASKS_TRACE.name => Some(EventKind::RcuTasksTrace),
+        _ if name == THROTTLED_THREAD.name => Some(EventKind::ThrottleThread),
+        _ if name == COMPAT_CALL.name => Some(EventKind::CompatCall),
         _ => None,
     }
 }

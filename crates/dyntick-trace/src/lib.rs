@@ -21,10 +21,13 @@ mod user_stacks;
 pub use decode::{DecodeError, Decoded, Decoder, Pages};
 pub use format::{Field, Format, FormatError};
 pub use merge::{Blocks, Merged, merge};
-pub use probes::{COUNTED, FAULT_END, IRQ_WORKS, Probe, RCU_TASKS_TRACE, SENDERS, UPROBE_TRAP, WATCH_POINT};
+pub use probes::{
+    COMPAT_CALL, COUNTED, FAULT_END, IRQ_WORKS, Probe, QUOTAS, RCU_TASKS_TRACE, RWSEM_WRITE, SENDERS,
+    THROTTLED_THREAD, UNTHROTTLED, UPROBE_TRAP, WATCH_POINT,
+};
 pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError, is_behind_a_gap};
 pub use room::room_for_events;
 pub use scan::{Scanned, Scanner};
-pub use symbols::{SymbolTable, addresses_of, resolve};
+pub use symbols::{SymbolTable, address_of, addresses_of, resolve};
 pub use user_stacks::UserStacks;

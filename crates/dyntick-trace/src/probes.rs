@@ -53,5 +53,37 @@ pub const UPROBE_TRAP: Probe = probe("dyntick_uprobe_trap", "uprobe_notify_resum
 /// The probes whose hits are only counted.
 pub const COUNTED: [Probe; 2] = [WATCH_POINT, UPROBE_TRAP];
 
+/// The probes of control groups that use up their CPU quota and get another (kernel/sched/fair.c, 6.1 to 7.2). No event
+/// shows it. `GROUP` and `CPU` stand for the paths from the run queue to them, which depend on the kernel.
+pub const QUOTAS: [Probe; 3] = [
+    probe("throttle", "throttle_cfs_rq queue=$arg1:x64 group=GROUP:u64 cpu=CPU:s32"),
+    Probe { name: "throttle_end", definition: "throttle_cfs_rq done=$retval:u8", at_return: true },
+    probe("unthrottle", "unthrottle_cfs_rq queue=$arg1:x64"),
+];
+
+/// The probe that takes the place of the last of them where [`THROTTLED_THREAD`] is: there the function may return
+/// without effect, as the group has used up its next quota already. `FLAG` stands for the mark of a throttled queue,
+/// which is read at the return (6.9 and newer); only events without it count.
+pub const UNTHROTTLED: Probe = Probe {
+    name: "unthrottle",
+    definition: "unthrottle_cfs_rq queue=$arg1:x64 throttled=FLAG",
+    at_return: true,
+};
+
+/// The probe of threads that such a group's quota takes off their CPU (kernel/sched/fair.c, 6.18 and newer). There a
+/// thread of a throttled run queue runs on until it returns to user mode.
+pub const THROTTLED_THREAD: Probe = probe("throttle_thread", "throttle_cfs_rq_work");
+
+/// The probe of system calls of 32 bits on x86 (arch/x86/entry/syscall_32.c), whose numbers have another table. It lies
+/// between the events of entry and exit.
+pub const COMPAT_CALL: Probe = probe("compat_call", "ia32_sys_call");
+
+/// The probes of threads that want to write-lock a semaphore which others have (kernel/locking/rwsem.c, 6.1 to 7.2).
+/// They spin before `lock:contention_begin`, and may get it without.
+pub const RWSEM_WRITE: [Probe; 2] = [
+    probe("rwsem_write", "rwsem_down_write_slowpath lock=$arg1:x64"),
+    Probe { name: "rwsem_write_end", definition: "rwsem_down_write_slowpath", at_return: true },
+];
+
 /// The probe at the end of a page fault, which has no event: the function that handles it returns (mm/memory.c).
 pub const FAULT_END: Probe = Probe { name: "fault_end", definition: "handle_mm_fault", at_return: true };

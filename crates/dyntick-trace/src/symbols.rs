@@ -96,6 +96,19 @@ pub fn addresses_of(names: &[&str], kallsyms: impl Read) -> std::io::Result<BTre
     Ok(found)
 }
 
+/// Finds the address of a name's first symbol, and reads no further. It is `None` if there is no such symbol, and if
+/// the kernel hides its address as 0.
+pub fn address_of(wanted: &str, kallsyms: impl Read) -> std::io::Result<Option<u64>> {
+    let mut found = 0;
+    each_symbol(kallsyms, |address, name| {
+        if name == wanted.as_bytes() {
+            found = address;
+        }
+        name != wanted.as_bytes()
+    })?;
+    Ok((found > 0).then_some(found))
+}
+
 /// Passes each symbol's address and name to `go_on`, until that returns false.
 fn each_symbol(kallsyms: impl Read, mut go_on: impl FnMut(u64, &[u8]) -> bool) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 16, kallsyms);
@@ -189,6 +202,13 @@ mod tests {
         let found = addresses_of(&["alias", "third", "fixed_percpu_data", "none"], TEXT.as_bytes()).unwrap();
         let expected = [("alias".to_owned(), 0xffffffff81000100), ("third".to_owned(), 0xffffffffc0000000)];
         assert_eq!(found, expected.into());
+    }
+
+    #[test]
+    fn address_by_name() {
+        let address = |name| address_of(name, TEXT.as_bytes()).unwrap();
+        assert_eq!(address("alias"), Some(0xffffffff81000100));
+        assert_eq!((address("fixed_percpu_data"), address("none")), (None, None));
     }
 
     #[test]

@@ -33,12 +33,39 @@ struct irqaction {
 	const char *name;
 } OF_KERNEL;
 
+struct rq {
+	u64 clock;
+	u64 clock_pelt;
+	u64 lost_idle_time;
+} OF_KERNEL;
+
+/* With control groups a CPU has one of these for each. */
+struct cfs_rq {
+	struct rq *rq;
+	/* Since 6.6: since when it is throttled with a task in it, itself or above; 0 if it is not. And the total before. */
+	u64 throttled_clock_self;
+	u64 throttled_clock_self_time;
+	/* Since 5.19, by a clock that runs slower on a CPU that does. */
+	u64 throttled_clock_pelt;
+	u64 throttled_clock_pelt_time;
+	int throttle_count;
+} OF_KERNEL;
+
 struct sched_entity {
 	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
 } OF_KERNEL;
 
 struct thread_info {
 	u32 cpu;
+	u32 status;
+} OF_KERNEL;
+
+/* A thread's registers of user mode, if it is in a system call (x86). */
+struct pt_regs {
+	unsigned long cx;
+	unsigned long si;
+	unsigned long orig_ax; /* its number */
 } OF_KERNEL;
 
 struct kernfs_node {
@@ -53,11 +80,23 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 } OF_KERNEL;
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+} OF_KERNEL;
+
+struct task_group {
+	struct cgroup_subsys_state css;
+} OF_KERNEL;
+
 struct task_struct {
 	struct thread_info thread_info;
 	u32 __state;
 	int prio;
 	struct css_set *cgroups;
+	struct task_group *sched_task_group;
+	unsigned long jobctl;
+	u32 in_memstall : 1; /* with CONFIG_PSI */
+	u8 throttled; /* since 6.18, which throttles tasks one by one */
 	struct sched_entity se;
 	u32 flags;
 	int pid;
@@ -101,6 +140,11 @@ static long (*const this_comm)(void *to, u32 size) = (void *)16;
 static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const read_kernel_text)(void *to, u32 size, const void *from) = (void *)115;
 static long (*const ring_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+
+static struct task_struct *(*const this_task)(void) = (void *)158; /* since 5.11 */
+static struct pt_regs *(*const user_registers)(struct task_struct *task) = (void *)175; /* since 5.15 */
+
+enum bpf_func_id { BPF_FUNC_task_pt_regs = 175 };
 
 /* Of ring_output: to wake the reader would interrupt the CPU. */
 #define RING_NO_WAKEUP 1

@@ -13,6 +13,9 @@
 /* A wait of at most this length, after a wake-up, in which nothing ran: the CPU had to leave idle, ns. */
 const volatile u64 longest_idle_exit = 0;
 
+/* Whether any control group has a CPU quota. */
+const volatile u32 sees_quotas = 0;
+
 /* A followed thread. */
 struct thread {
 	u32 tid;       /* NO_THREAD if the thread has ended; of a slot that had none 0 */
@@ -20,11 +23,14 @@ struct thread {
 	u64 since;     /* 0 while this is being changed */
 	u64 woken;     /* when it was woken in this state: what came after is a wait for a CPU; 0 if it was not */
 	u64 idle;      /* of a wait for a CPU: what the CPU's `idle` was when it began */
+	u64 throttled; /* of the same: how long its run queue had been throttled then */
+	u64 lock;      /* the lock of the kernel that it waits for; 0 for none */
 	u32 cpu;       /* of a wait for a CPU */
 	u8 assumed;    /* written by the reader: whether one whose begin was not seen ran */
 	u8 displaced;  /* whether a thread that belongs here is in another slot, or was */
 	u8 by_kernel;  /* whether `by` is a thread of the kernel */
 	u8 by_own;     /* whether `by` is followed too */
+	u8 reclaims;   /* whether it frees memory of its control group, with a CPU or not */
 	u64 by[NAME / sizeof(u64)]; /* of a wait after a preemption: the name of the task that got the CPU */
 	u64 ns[KINDS];
 };
@@ -64,7 +70,8 @@ struct cpu {
 	u64 ended; /* how many ended here */
 	u64 no_room; /* how many began here and found no slot */
 	u64 real_time_ns; /* of waits in which nothing ran, and that are no way out of idle: those of real-time tasks */
-	u64 group; /* the control group of the last such wait, by the number of its folder */
+	u64 group; /* the control group of the last such wait, or throttled one, by the number of its folder */
+	u64 memory_group; /* the same of the last thread that freed memory, or was blocked for it */
 	struct sum sums[KINDS];
 	struct rival rivals[2 * RIVALS]; /* the second half is of tasks that are followed too: others may have their name */
 };
@@ -187,11 +194,49 @@ INLINE void become(struct thread *thread, u32 state, u64 now)
 	thread->since = now;
 }
 
+/* More than any run queue was ever throttled. */
+#define NOT_THROTTLED (1ull << 62)
+
+/*
+ * How long the run queue of a task has been throttled until now, with a task in it, ns. Read with the lock of the CPU's
+ * queue, whose clock is as of this event.
+ */
+INLINE u64 throttled_until_now(struct task_struct *task)
+{
+	struct cfs_rq *queue;
+
+	if (!__builtin_preserve_field_info(task->se.cfs_rq, 2))
+		return 0;
+	queue = task->se.cfs_rq;
+	if (__builtin_preserve_field_info(queue->throttled_clock_self_time, 2)) {
+		u64 since = queue->throttled_clock_self, before = queue->throttled_clock_self_time;
+
+		return since ? before + not_negative(queue->rq->clock - since) : before;
+	}
+	barrier();
+	if (__builtin_preserve_field_info(queue->throttled_clock_pelt_time, 2)) {
+		u64 before = queue->throttled_clock_pelt_time;
+
+		if (!queue->throttle_count)
+			return before;
+		return before + not_negative(queue->rq->clock_pelt - queue->rq->lost_idle_time -
+					     queue->throttled_clock_pelt);
+	}
+	return 0;
+}
+
 /* The thread wants this CPU from now on. */
-INLINE void want(struct thread *thread, const struct cpu *cpu, u32 number)
+INLINE void want(struct thread *thread, const struct cpu *cpu, u32 number, struct task_struct *task)
 {
 	thread->cpu = number;
 	thread->idle = cpu->idle;
+	if (!sees_quotas)
+		return;
+	/* From 6.18 on one that is in the kernel runs on in a queue that is throttled. */
+	if (__builtin_preserve_field_info(task->throttled, 2) && !task->throttled)
+		thread->throttled = NOT_THROTTLED;
+	else
+		thread->throttled = throttled_until_now(task);
 }
 
 /* Counts a piece of time. */
@@ -263,9 +308,26 @@ RARE int kept_off(struct cpu *cpu, struct task_struct *task, u64 ns)
 		return 0;
 	if (task->prio < FIRST_FAIR_PRIO)
 		cpu->real_time_ns += ns;
-	if (__builtin_preserve_field_info(task->cgroups, 2))
+	if (__builtin_preserve_field_info(task->sched_task_group, 2))
+		cpu->group = task->sched_task_group->css.cgroup->kn->id;
+	else if (__builtin_preserve_field_info(task->cgroups, 2))
 		cpu->group = task->cgroups->dfl_cgrp->kn->id;
 	return 0;
+}
+
+/* How long of the wait of a thread that `task` is its run queue was throttled. */
+RARE u64 throttled_since(struct cpu *cpu, struct thread *thread, struct task_struct *task, u64 began, u64 now)
+{
+	u64 ns = not_negative(now - began), throttled;
+
+	if (!cpu || !thread || task->prio < FIRST_FAIR_PRIO)
+		return 0;
+	throttled = not_negative(throttled_until_now(task) - thread->throttled);
+	if (throttled > ns)
+		throttled = ns;
+	if (throttled)
+		kept_off(cpu, task, throttled);
+	return throttled;
 }
 
 /* How long the CPU that a thread wanted since `began` was idle since then. */
@@ -288,7 +350,7 @@ RARE u64 idle_since(struct thread *thread, u64 began, u64 now)
 INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, const struct thread *left,
 		   struct task_struct *prev, u32 out, struct task_struct *task, u64 began, u64 now)
 {
-	u64 ns = not_negative(now - began), idle = 0, first = 0, second = 0;
+	u64 ns = not_negative(now - began), idle = 0, first = 0, second = 0, throttled = 0;
 	struct rival *rival = 0;
 	int is_own = left != 0;
 
@@ -298,6 +360,17 @@ INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, c
 	COMPUTED(out);
 	if (!out || thread->idle != cpu->idle)
 		idle = idle_since(thread, began, now);
+	/* One that was moved has another queue, whose time says nothing of this wait. */
+	if (sees_quotas && thread->cpu == here)
+		throttled = throttled_since(cpu, thread, task, began, now);
+	if (throttled) {
+		add(cpu, thread, kind + 2, throttled);
+		ns -= throttled;
+		if (!ns)
+			return;
+		/* An idle CPU that ran nothing else meanwhile. */
+		idle = not_negative(idle - throttled);
+	}
 	if (idle) {
 		if (idle > ns)
 			idle = ns;
@@ -332,8 +405,65 @@ INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, c
 	}
 }
 
+/* include/linux/sched/jobctl.h, 5.10 to 7.2 */
+#define JOBCTL_TRAP_FREEZE (1ull << 23)
+
+/* arch/x86/include/asm/thread_info.h; arch/x86/entry/syscalls/; include/uapi/asm-generic/fcntl.h: 5.10 to 7.2 */
+#define TS_COMPAT 0x2
+#define FLOCK 73
+#define FCNTL 72
+#define FLOCK_IA32 143
+#define FCNTL_IA32 55
+#define FCNTL64_IA32 221
+#define F_SETLKW 7
+#define F_SETLKW64 14
+#define F_OFD_SETLKW 38
+
+/* Whether the task that runs is in a system call that waits for a lock on a file. */
+INLINE int is_in_file_lock(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	u64 call, command;
+
+	if (!__builtin_preserve_enum_value(*(enum bpf_func_id *)BPF_FUNC_task_pt_regs, 0))
+		return 0;
+	regs = user_registers(task);
+	call = regs->orig_ax;
+	command = regs->si;
+	if (task->thread_info.status & TS_COMPAT) {
+		if (call != FLOCK_IA32 && call != FCNTL_IA32 && call != FCNTL64_IA32)
+			return 0;
+		call = call == FLOCK_IA32 ? FLOCK : FCNTL;
+		command = regs->cx;
+	}
+	if (call != FCNTL)
+		return call == FLOCK;
+	return command == F_SETLKW || command == F_SETLKW64 || command == F_OFD_SETLKW;
+}
+
+/*
+ * Whether a thread that sleeps interruptibly does not do so by its own will: for a lock of the kernel or on a file, or
+ * as its control group is frozen. The same as `Place::is_forced` of dyntick-explain, which knows it by call stacks.
+ */
+INLINE int is_forced(const struct thread *thread, struct task_struct *task)
+{
+	return thread->lock || (task->jobctl & JOBCTL_TRAP_FREEZE) || is_in_file_lock(task);
+}
+
+/* Whether a task waits until memory is freed or read back (mm/, psi_memstall_enter). */
+INLINE int is_for_memory(struct task_struct *task)
+{
+	u64 value;
+
+	if (!__builtin_preserve_field_info(task->in_memstall, 2))
+		return 0;
+	value = *(const volatile u32 *)((const char *)task + __builtin_preserve_field_info(task->in_memstall, 0));
+	value <<= __builtin_preserve_field_info(task->in_memstall, 4);
+	return value >> __builtin_preserve_field_info(task->in_memstall, 5) != 0;
+}
+
 /* The state of a task that gives its CPU up. */
-INLINE u32 state_of(struct task_struct *task, int preempted)
+INLINE u32 state_of(const struct thread *thread, struct task_struct *task, int preempted)
 {
 	u64 state = raw_state(task);
 
@@ -344,7 +474,7 @@ INLINE u32 state_of(struct task_struct *task, int preempted)
 	if (preempted || !state)
 		return PREEMPTED;
 	if (state == TASK_INTERRUPTIBLE)
-		return SLEPT;
+		return is_forced(thread, task) ? BLOCKED : SLEPT;
 	if (state & TASK_DEAD)
 		return ENDED;
 	if (state & TASK_STOPPED)
@@ -353,7 +483,17 @@ INLINE u32 state_of(struct task_struct *task, int preempted)
 		return TRACED;
 	if (state & (TASK_RTLOCK_WAIT | TASK_FROZEN))
 		return BLOCKED;
-	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ? BLOCKED : SLEPT;
+	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE)
+		return is_for_memory(task) ? BLOCKED_MEMORY : BLOCKED;
+	return is_forced(thread, task) ? BLOCKED : SLEPT;
+}
+
+/* Notes the control group of a thread that needs memory. */
+RARE int needs_memory(struct cpu *cpu, struct task_struct *task)
+{
+	if (cpu && __builtin_preserve_field_info(task->cgroups, 2))
+		cpu->memory_group = task->cgroups->dfl_cgrp->kn->id;
+	return 0;
 }
 
 /* From now on the slot is the reader's. */
@@ -377,13 +517,15 @@ INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct th
 		thread->woken = 0;
 		add(cpu, thread, kind, ns);
 	}
-	state = state_of(prev, preempted);
+	state = state_of(thread, prev, preempted);
 	if (state == PREEMPTED) {
-		want(thread, cpu, here);
+		want(thread, cpu, here, prev);
 		thread->by_kernel = !came && (next->flags & PF_KTHREAD) != 0;
 		thread->by[0] = in ? first_of(next) : 0;
 		thread->by[1] = second_of(next);
 		thread->by_own = came != 0;
+	} else if (state == BLOCKED_MEMORY) {
+		needs_memory(cpu, prev);
 	} else if (state == ENDED) {
 		return ends(cpu, thread, now);
 	}
@@ -416,7 +558,7 @@ INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct thread
 		waited(cpu, here, thread, PREEMPTED, left, prev, out, next, since, now);
 	else
 		add(cpu, thread, kind, not_negative(now - since));
-	become(thread, RAN, now);
+	become(thread, thread->reclaims ? RECLAIMED : RAN, now);
 }
 
 /* A CPU switches between two tasks, of which one is followed, or the idle task. */
@@ -440,6 +582,78 @@ INLINE void change(const u32 *here, struct thread *left, struct thread *came, st
 		gets(cpu, *here, came, left, prev, out, next, now);
 }
 
+/* The thread that runs, if it is followed. */
+INLINE struct thread *this_thread(void)
+{
+	struct table *table = all_threads();
+
+	return table ? thread_of(table, (u32)this_process_and_thread()) : 0;
+}
+
+/* Waits for locks of the kernel, of any sort: include/trace/events/lock.h. Those of interrupts end before they do. */
+SECTION("tp_btf/contention_begin")
+int contention_begin(u64 *args)
+{
+	struct thread *thread = this_thread();
+
+	if (thread)
+		thread->lock = args[0];
+	return 0;
+}
+
+SECTION("tp_btf/contention_end")
+int contention_end(u64 *args)
+{
+	struct thread *thread = this_thread();
+
+	if (thread && thread->lock == args[0])
+		thread->lock = 0;
+	return 0;
+}
+
+/*
+ * The thread that runs begins or ends to free memory of its control group. `since` is never 0 meanwhile: where tracing
+ * does not keep the thread on its CPU a switch may come between.
+ */
+INLINE void reclaims(struct thread *thread, u32 from, u32 to)
+{
+	struct cpu *cpu = cpu_of(this_cpu());
+	u64 now;
+
+	if (!cpu || thread->state != from)
+		return;
+	now = now_ns();
+	add(cpu, thread, from == RECLAIMED ? RECLAIMED : RAN, not_negative(now - thread->since));
+	thread->state = to;
+	thread->since = now;
+}
+
+/* Memory of a control group is freed as it has reached a limit: include/trace/events/vmscan.h. */
+SECTION("tp_btf/mm_vmscan_memcg_reclaim_begin")
+int mm_vmscan_memcg_reclaim_begin(u64 *args)
+{
+	struct thread *thread = this_thread();
+
+	if (!thread)
+		return 0;
+	thread->reclaims = 1;
+	reclaims(thread, RAN, RECLAIMED);
+	return 0;
+}
+
+SECTION("tp_btf/mm_vmscan_memcg_reclaim_end")
+int mm_vmscan_memcg_reclaim_end(u64 *args)
+{
+	struct thread *thread = this_thread();
+
+	if (!thread || !thread->reclaims)
+		return 0;
+	thread->reclaims = 0;
+	reclaims(thread, RECLAIMED, RAN);
+	needs_memory(cpu_of(this_cpu()), this_task());
+	return 0;
+}
+
 /* A task is put into the queue of a CPU. */
 SECTION("tp_btf/sched_wakeup")
 int sched_wakeup(u64 *args)
@@ -460,7 +674,7 @@ int sched_wakeup(u64 *args)
 	cpu = cpu_of(there);
 	if (!cpu)
 		return 0;
-	want(thread, cpu, there);
+	want(thread, cpu, there, task);
 	barrier();
 	thread->woken = now_ns();
 	return 0;
@@ -484,7 +698,8 @@ RARE int claim(struct task_struct *task, u32 state)
 		if (probe)
 			thread_at(table, tid)->displaced = 1;
 		thread->tid = tid;
-		want(thread, cpu, there);
+		thread->reclaims = 0;
+		want(thread, cpu, there, task);
 		become(thread, state, now);
 		cpu->began++;
 		return 0;

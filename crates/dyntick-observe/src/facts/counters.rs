@@ -39,12 +39,17 @@ impl Counts {
         std::fs::read_to_string("/proc/interrupts").unwrap_or_default()
     }
 
+    /// The time that the hypervisor gave to others, by CPU, in 1/100 s (`/proc/stat`).
+    pub fn stolen() -> BTreeMap<u32, u64> {
+        steal(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
     /// Reads them. For the SMIs each CPU is interrupted once, so this is not for the time that is observed.
     pub fn read(cpus: &CpuList) -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         Self {
             interrupts: Self::interrupts(),
-            steal: steal(&read("/proc/stat")),
+            steal: Self::stolen(),
             memory: memory(&read("/proc/vmstat")),
             probes: probes(&read("/sys/kernel/tracing/uprobe_profile")),
             kernel_probes: kernel_probes(&read("/sys/kernel/tracing/kprobe_profile")),

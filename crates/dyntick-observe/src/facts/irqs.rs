@@ -3,7 +3,8 @@
 
 use dyntick_model::CpuList;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// One interrupt line.
@@ -23,6 +24,19 @@ pub fn irqs() -> BTreeMap<u32, Irq> {
     entries
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, irq(&entry.path())?)))
         .collect()
+}
+
+/// The lines whose affinity user space cannot change: per-CPU ones, those without balancing, and managed ones. The
+/// kernel gives their files no permission to write from 6.12 on (`kernel/irq/proc.c: register_irq_proc`); before, none
+/// is known.
+pub fn fixed_irqs() -> BTreeSet<u32> {
+    let entries = std::fs::read_dir("/proc/irq").into_iter().flatten().flatten();
+    let is_fixed = |folder: &Path| {
+        let file = folder.join("smp_affinity_list");
+        std::fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o222 == 0)
+    };
+    let fixed = entries.filter(|entry| is_fixed(&entry.path()));
+    fixed.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn irq(folder: &Path) -> Option<Irq> {

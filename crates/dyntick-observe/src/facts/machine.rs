@@ -3,7 +3,7 @@
 
 use super::read::{FactsError, contents, text};
 use super::{Cpus, Irq, irqs};
-use dyntick_model::{KernelVersion, NANOS_PER_SEC, Settings};
+use dyntick_model::{Clock, KernelVersion, NANOS_PER_SEC, Settings};
 use rustix::thread::ClockId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 pub struct Machine {
     /// The kernel that runs.
     pub kernel: KernelVersion,
+    /// Its architecture, as `uname -m` has it; empty in records of before it was read.
+    #[serde(default)]
+    pub architecture: String,
     /// Its command line.
     pub command_line: String,
     /// Ticks per second (`CONFIG_HZ`).
@@ -24,6 +27,9 @@ pub struct Machine {
     /// A BPF scheduler, if one is loaded; none in records of before it was read.
     #[serde(default)]
     pub sched_ext: SchedExt,
+    /// Its clock: virtual in a guest in virtual time; wall in records of before it was read.
+    #[serde(default)]
+    pub clock: Clock,
     /// Every interrupt line of a device, by number.
     pub irqs: BTreeMap<u32, Irq>,
     /// The settings and build options that fixes depend on; empty in records from before they were read.
@@ -58,8 +64,25 @@ impl Machine {
         let command_line = text("/proc/cmdline")?;
         let cpus = Cpus::read(&command_line)?;
         let (clocksource, sched_ext) = (clocksource(), sched_ext());
-        let settings = Settings::default();
-        Ok(Self { kernel, cpus, command_line, hz: hz(), clocksource, sched_ext, irqs: irqs(), settings })
+        let (clock, settings) = (clock(), Settings::default());
+        Ok(Self {
+            kernel,
+            architecture: rustix::system::uname().machine().to_string_lossy().into_owned(),
+            cpus,
+            command_line,
+            hz: hz(),
+            clocksource,
+            sched_ext,
+            clock,
+            irqs: irqs(),
+            settings,
+        })
+    }
+
+    /// Returns true if its CPUs run one after the other on one virtual clock, so that a duration includes the turns of
+    /// the others.
+    pub fn has_turns(&self) -> bool {
+        self.clock == Clock::Virtual && self.cpus.online.len() > 1
     }
 }
 
@@ -80,6 +103,12 @@ fn clocksource() -> Clocksource {
         current: file("current_clocksource"),
         available: available.split_ascii_whitespace().map(str::to_owned).collect(),
     }
+}
+
+/// The clock of this machine.
+pub fn clock() -> Clock {
+    let is_virtual = text(Clock::FILE).is_ok_and(|clock| clock == Clock::Virtual.to_string());
+    if is_virtual { Clock::Virtual } else { Clock::Wall }
 }
 
 fn sched_ext() -> SchedExt {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The possessions of tasks that keep ticks alive: CPU-time timers and limits, perf events, CPU quotas.
 
-use super::quotas::{OF_GROUP, ROOT, quota};
+use super::memory_limits::{MemoryLimit, OfProcesses, look_again};
+use super::probe_links::{link_id, probe_links};
+use super::quotas::{CPU, Hierarchy, Quota};
 use dyntick_system::read_lossy;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -16,16 +18,23 @@ pub struct Owners {
     pub cpu_timers: BTreeMap<i32, String>,
     /// The number of perf events that a process has open.
     pub perf_events: BTreeMap<i32, u64>,
+    /// The files and places that BPF links of a process probe in programs, in words; of process 0 those whose process
+    /// was not seen. None in records that older versions made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub probe_links: BTreeMap<i32, BTreeSet<String>>,
     /// The CPU quota of a process's control group, in words.
     pub quotas: BTreeMap<i32, String>,
+    /// The same quota, and those of the groups above, the innermost first; none in records that older versions made.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<i32, Vec<Quota>>,
     /// The control group of a process, where groups can be given CPUs (cgroup v2, the cpuset controller); none in
     /// records that older versions made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<i32, String>,
-    /// The control group whose `memory.high` slows a process down, as its path below the root of the hierarchy; none in
-    /// records that older versions made.
+    /// The memory limits of a process's control group and those above, the innermost first; none in records that older
+    /// versions made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub memory: BTreeMap<i32, String>,
+    pub memory_limits: BTreeMap<i32, Vec<MemoryLimit>>,
 }
 
 impl Owners {
@@ -33,6 +42,11 @@ impl Owners {
     pub fn look(&mut self, processes: impl IntoIterator<Item = i32>) {
         let controllers = read("/sys/fs/cgroup/cgroup.controllers");
         let have_cpus = controllers.split_ascii_whitespace().any(|controller| controller == "cpuset");
+        let hierarchy = Hierarchy::of_machine(CPU);
+        let mut memory = OfProcesses::of_machine();
+        let mut owners_of_links = BTreeMap::new();
+        let known = self.memory_limits.values().flatten();
+        let known = known.map(|limit| (limit.file.clone(), limit.before)).collect();
         for process in processes {
             let folder = format!("/proc/{process}");
             let timers = cpu_timers(&read(&format!("{folder}/timers")));
@@ -40,27 +54,35 @@ impl Owners {
             if let Some(text) = joined(timers.into_iter().chain(limit)) {
                 self.cpu_timers.insert(process, text);
             }
-            let events = perf_events(&format!("{folder}/fd"));
-            if events > 0 {
-                self.perf_events.insert(process, events);
+            let opened = Opened::by(&folder);
+            if opened.perf_events > 0 {
+                self.perf_events.insert(process, opened.perf_events);
             }
+            owners_of_links.extend(opened.links.into_iter().map(|link| (link, process)));
             let groups = std::fs::read(format!("{folder}/cgroup")).unwrap_or_default();
-            let Some(group) = group(&groups) else { continue };
-            if let Some(quota) = group.ancestors().find_map(quota) {
-                self.quotas.insert(process, quota);
+            let limits = hierarchy.as_ref().map_or(Vec::new(), |hierarchy| hierarchy.quotas(&groups));
+            if let Some(quota) = limits.first() {
+                self.quotas.insert(process, quota.words());
+                self.limits.insert(process, limits);
             }
-            if let Some(limited) = group.ancestors().find(|group| has_memory_high(group)) {
-                self.memory.insert(process, limited.display().to_string());
+            let limits = memory.of(&groups);
+            if !limits.is_empty() {
+                self.memory_limits.insert(process, limits);
             }
-            if have_cpus {
+            if let Some(group) = group(&groups).filter(|_| have_cpus) {
                 self.groups.insert(process, group.display().to_string());
             }
         }
+        for link in probe_links() {
+            let owner = owners_of_links.get(&link.id).copied().unwrap_or(0);
+            self.probe_links.entry(owner).or_default().insert(link.words());
+        }
+        look_again(&mut self.memory_limits, &known);
     }
 
-    /// The group whose quota limits a process, as its path below the root of the hierarchy.
-    pub fn quota_group(&self, process: i32) -> Option<&str> {
-        self.quotas.get(&process)?.split_once(OF_GROUP).map(|(_, group)| group)
+    /// The innermost quota that limits a process.
+    pub fn quota(&self, process: i32) -> Option<&Quota> {
+        self.limits.get(&process)?.first()
     }
 
     /// The unit of systemd's system manager that a process belongs to.
@@ -111,16 +133,31 @@ fn cpu_limit(text: &str) -> Option<String> {
     Some(format!("a limit of {soft} s of CPU time (ulimit -t)"))
 }
 
-fn perf_events(folder: &str) -> u64 {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
-    links.filter(|link| link.as_os_str() == "anon_inode:[perf_event]").count() as u64
+/// The descriptors of a process that matter here.
+#[derive(Default)]
+struct Opened {
+    perf_events: u64,
+    /// The numbers of BPF links.
+    links: Vec<u32>,
 }
 
-/// Returns true if the group itself has a limit above which its processes are slowed down.
-fn has_memory_high(group: &Path) -> bool {
-    let limit = read_lossy(&Path::new(ROOT).join(group).join("memory.high"));
-    limit.is_ok_and(|limit| limit.trim() != "max")
+impl Opened {
+    /// Reads the descriptors of the process with this folder in /proc.
+    fn by(folder: &str) -> Self {
+        let mut opened = Self::default();
+        for file in std::fs::read_dir(format!("{folder}/fd")).into_iter().flatten().flatten() {
+            let Ok(link) = std::fs::read_link(file.path()) else { continue };
+            match link.as_os_str().as_bytes() {
+                b"anon_inode:[perf_event]" => opened.perf_events += 1,
+                b"anon_inode:bpf_link" | b"anon_inode:bpf-link" | b"anon_inode:[bpf_link]" => {
+                    let info = read(&format!("{folder}/fdinfo/{}", file.file_name().to_string_lossy()));
+                    opened.links.extend(link_id(&info));
+                }
+                _ => {}
+            }
+        }
+        opened
+    }
 }
 
 /// The group of a process below the root of the hierarchy of cgroup v2, by its `/proc/PID/cgroup`.
@@ -148,8 +185,16 @@ mod tests {
     #[test]
     fn groups_and_units() {
         let mut owners = Owners::default();
-        owners.quotas.insert(7, format!("20000 µs in 100000 µs, {OF_GROUP}kubepods/pod 1"));
-        assert_eq!((owners.quota_group(7), owners.quota_group(8)), (Some("kubepods/pod 1"), None));
+        let quota = |file: &str| {
+            let (group, file) = ("kubepods/pod 1".to_owned(), file.to_owned());
+            vec![Quota { number: 9, group, file, quota_us: 20_000, period_us: 100_000 }]
+        };
+        owners.limits.insert(7, quota("/sys/fs/cgroup/kubepods/pod 1/cpu.max"));
+        owners.limits.insert(8, quota("/sys/fs/cgroup/cpu/kubepods/pod 1/cpu.cfs_quota_us"));
+        assert_eq!(
+            [7, 8, 9].map(|process| owners.quota(process).map(|quota| quota.is_v2())),
+            [Some(true), Some(false), None]
+        );
         let unit = |path: &str| {
             let owners = Owners { groups: [(7, path.to_owned())].into(), ..Owners::default() };
             owners.unit(7).map(str::to_owned)

@@ -15,11 +15,12 @@ use super::rows::Rows;
 use super::running::Running;
 use super::waits::{self, Waits};
 use super::{Count, Details, Kind, Lost, Occurrence, Snapshot, Whose};
+use crate::facts::Quotas;
 use crate::thread::now_ns;
 use aya::maps::{MapData, RingBuf};
 use aya::{Btf, Ebpf, EbpfLoader};
 use dyntick_bpf::layout::{MAX_CPUS, NOT_COUNTED};
-use dyntick_bpf::waits::{CPUS, LONGEST_IDLE_EXIT, SWITCH, TRACEPOINTS};
+use dyntick_bpf::waits::{CPUS, LONGEST_IDLE_EXIT, SEES_QUOTAS, SWITCH, TRACEPOINTS};
 use dyntick_bpf::{
     DETAILS, DETAILS_OVER, Detail, FOLLOW, FOLLOWED, OBJECT, OBSERVER, ROW_OF_CPU, ROWS, Row, SEES_SWITCHES,
     Slot, TICK_FUNCTION,
@@ -117,8 +118,12 @@ impl Counters {
         let btf = Btf::from_sys_fs().map_err(LiveError::NoBtf)?;
         let tick = tick_function();
         let mut loader = EbpfLoader::new();
+        let quotas = longest_idle_exit_ns.map(|_| Quotas::read()).unwrap_or_default();
+        // Without one the programs do not look for throttling, which takes time at each switch.
+        let sees_quotas = u32::from(quotas.any());
         if let Some(ns) = &longest_idle_exit_ns {
             loader.set_global(LONGEST_IDLE_EXIT, ns, true).set_max_entries(CPUS, waits::possible() as u32);
+            loader.set_global(SEES_QUOTAS, &sees_quotas, true);
         }
         let mut ebpf = loader
             .btf(Some(&btf))
@@ -133,7 +138,8 @@ impl Counters {
             .map_err(refused)?;
         let rows = Rows::new(map_array(&ebpf, ROWS, size_of::<Row>() * cpus.len())?, cpus.len());
         let followed = Followed::new(map_array(&ebpf, FOLLOWED, Followed::BYTES)?);
-        let mut waits = longest_idle_exit_ns.map(|ns| Waits::start(&mut ebpf, &btf, ns)).transpose()?;
+        let mut waits =
+            longest_idle_exit_ns.map(|ns| Waits::start(&mut ebpf, &btf, ns, quotas)).transpose()?;
         let mut missing = Vec::new();
         for tracepoint in wanted.kinds.iter().flat_map(|kind| kind.tracepoints()) {
             if !attach(&mut ebpf, &tracepoint, &btf)? {

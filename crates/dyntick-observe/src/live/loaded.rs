@@ -5,8 +5,10 @@ use crate::trace::SessionError;
 use aya::maps::Map;
 use aya::programs::{Program, ProgramError};
 use aya::{Btf, BtfError, Ebpf, EbpfError};
+use dyntick_model::KernelVersion;
 use dyntick_trace::{FormatError, RingError};
 use memmap2::{MmapOptions, MmapRaw};
+use rustix::thread::CapabilitySet;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// The reason why nothing can be counted this way.
@@ -81,6 +83,27 @@ pub(super) fn attach(ebpf: &mut Ebpf, tracepoint: &str, btf: &Btf) -> Result<boo
     }
 }
 
+/// Loads and attaches the program of this name.
+pub(super) fn with_program<'e, P>(
+    ebpf: &'e mut Ebpf,
+    name: &str,
+    attach: impl FnOnce(&mut P) -> Result<(), ProgramError>,
+) -> Result<(), LiveError>
+where
+    P: 'e,
+    &'e mut P: TryFrom<&'e mut Program, Error = ProgramError>,
+{
+    let program =
+        ebpf.program_mut(name).ok_or_else(|| LiveError::Refused(format!("no eBPF program {name}")))?;
+    let program: &mut P = program.try_into().map_err(|error: ProgramError| refused(error.into()))?;
+    attach(program).map_err(|error| refused(error.into()))
+}
+
+/// The version of the kernel that runs; `None` if its release does not begin with one.
+pub(super) fn running_kernel() -> Option<KernelVersion> {
+    rustix::system::uname().release().to_string_lossy().parse().ok()
+}
+
 /// Returns true if the kernel has no such tracepoint.
 fn is_unknown(error: &ProgramError) -> bool {
     match error {
@@ -96,7 +119,11 @@ pub(super) fn refused(error: EbpfError) -> LiveError {
     while let Some(error) = source {
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
             if io.raw_os_error() == Some(rustix::io::Errno::PERM.raw_os_error()) {
-                return LiveError::NotPermitted;
+                return if may_load() {
+                    LiveError::Refused(FORBIDDEN.to_owned())
+                } else {
+                    LiveError::NotPermitted
+                };
             }
         }
         if !text.contains(&error.to_string()) {
@@ -105,6 +132,15 @@ pub(super) fn refused(error: EbpfError) -> LiveError {
         source = error.source();
     }
     LiveError::Refused(text)
+}
+
+/// The reason of EPERM for a process with all rights.
+const FORBIDDEN: &str = "operation not permitted, although this process has the capabilities: lockdown, a security module or a sandbox forbids them";
+
+/// Returns true if this process has the capabilities for eBPF programs (`kernel/bpf/syscall.c: bpf_prog_load`, 6.12).
+fn may_load() -> bool {
+    let own = rustix::thread::capabilities(None).map(|sets| sets.effective).unwrap_or(CapabilitySet::empty());
+    own.contains(CapabilitySet::SYS_ADMIN) || own.contains(CapabilitySet::BPF | CapabilitySet::PERFMON)
 }
 
 /// Returns the number of times that the kernel skipped these programs, since they ran already on the same CPU.

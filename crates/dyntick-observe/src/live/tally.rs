@@ -270,7 +270,7 @@ impl Cpu {
                 let open = self.softirq[*softirq as usize].take();
                 self.stolen += self.end(ts, open);
             }
-            HrtimerEntry { timer, function } => self.hrtimer_begins(ts, *timer, function, tick),
+            HrtimerEntry { timer, function, .. } => self.hrtimer_begins(ts, *timer, function, tick),
             HrtimerExit { timer } => self.hrtimer_ends(ts, *timer),
             TimerEntry { timer, function } => {
                 let key = Key::Timer { function: function.clone() };

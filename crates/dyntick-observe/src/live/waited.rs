@@ -4,8 +4,8 @@
 use super::keys::text;
 use dyntick_bpf::layout::NAME;
 use dyntick_bpf::layout::kind::{
-    BLOCKED, ENDED, KINDS, PREEMPTED, PREEMPTED_NOTHING, RAN, SLEPT, STOPPED, TRACED, UNSEEN, WAKING, WOKEN,
-    WOKEN_NOTHING,
+    BLOCKED, BLOCKED_MEMORY, ENDED, KINDS, PREEMPTED, PREEMPTED_NOTHING, PREEMPTED_THROTTLED, RAN, RECLAIMED,
+    SLEPT, STOPPED, TRACED, UNSEEN, WAKING, WOKEN, WOKEN_NOTHING, WOKEN_THROTTLED,
 };
 use dyntick_bpf::waits::{Thread, idle_at};
 use dyntick_model::Symbol;
@@ -18,8 +18,12 @@ pub enum WaitKind {
     Waking,
     /// It had a CPU.
     Ran,
+    /// It had a CPU and freed memory of its control group, which had reached a limit.
+    Reclaimed,
     /// It slept in the kernel and could not be interrupted (D).
     Blocked,
+    /// The same, until memory was freed or read back.
+    BlockedMemory,
     /// A signal had stopped it (T).
     Stopped,
     /// A tracer had stopped it (t).
@@ -30,10 +34,14 @@ pub enum WaitKind {
     Woken,
     /// It was ready after a wake-up, and nothing had its CPU.
     WokenNothing,
+    /// It was ready after a wake-up, and the CPU quota of its control group was used up.
+    WokenThrottled,
     /// It was ready after a preemption, and another task had its CPU.
     Preempted,
     /// It was ready after a preemption, and nothing had its CPU.
     PreemptedNothing,
+    /// It was ready after a preemption, and the CPU quota of its control group was used up.
+    PreemptedThrottled,
 }
 
 impl WaitKind {
@@ -43,13 +51,17 @@ impl WaitKind {
         all[WAKING] = WaitKind::Waking;
         all[RAN] = WaitKind::Ran;
         all[BLOCKED] = WaitKind::Blocked;
+        all[BLOCKED_MEMORY] = WaitKind::BlockedMemory;
+        all[RECLAIMED] = WaitKind::Reclaimed;
         all[STOPPED] = WaitKind::Stopped;
         all[TRACED] = WaitKind::Traced;
         all[SLEPT] = WaitKind::Slept;
         all[WOKEN] = WaitKind::Woken;
         all[WOKEN_NOTHING] = WaitKind::WokenNothing;
+        all[WOKEN_THROTTLED] = WaitKind::WokenThrottled;
         all[PREEMPTED] = WaitKind::Preempted;
         all[PREEMPTED_NOTHING] = WaitKind::PreemptedNothing;
+        all[PREEMPTED_THROTTLED] = WaitKind::PreemptedThrottled;
         all
     };
 }
@@ -103,6 +115,8 @@ pub struct Waited {
     pub real_time_ns: u64,
     /// The control groups that waited while nothing ran, by the numbers of their folders: the last one of each CPU.
     pub groups: BTreeSet<u64>,
+    /// The control groups of threads that freed memory, or were blocked for it: the last one of each CPU.
+    pub memory_groups: BTreeSet<u64>,
     /// The sums by kind and, of waits in which another task had the CPU, by that task if it is known. They add up to
     /// the time that the threads lived.
     pub sums: BTreeMap<(WaitKind, Option<Rival>), WaitSum>,
@@ -121,6 +135,7 @@ impl Waited {
         self.lost += other.lost;
         self.real_time_ns += other.real_time_ns;
         self.groups.extend(&other.groups);
+        self.memory_groups.extend(&other.memory_groups);
         for (key, sum) in &other.sums {
             self.sums.entry(key.clone()).or_default().add(sum);
         }
@@ -165,6 +180,7 @@ pub(super) struct Totals {
     pub lost: u64,
     pub real_time_ns: u64,
     pub groups: BTreeSet<u64>,
+    pub memory_groups: BTreeSet<u64>,
 }
 
 impl Totals {
@@ -181,6 +197,7 @@ impl Totals {
             lost: self.lost.saturating_sub(before.lost),
             real_time_ns: self.real_time_ns.saturating_sub(before.real_time_ns),
             groups: self.groups.clone(),
+            memory_groups: self.memory_groups.clone(),
             ..Waited::default()
         };
         let grown = |kind: usize| self.kinds[kind].sum.ns as i64 - before.kinds[kind].sum.ns as i64;
@@ -271,6 +288,8 @@ mod tests {
         assert_eq!(WaitKind::ALL[RAN], WaitKind::Ran);
         assert_eq!(WaitKind::ALL[PREEMPTED + 1], WaitKind::ALL[PREEMPTED_NOTHING]);
         assert_eq!(WaitKind::ALL[WOKEN + 1], WaitKind::ALL[WOKEN_NOTHING]);
+        assert_eq!(WaitKind::ALL[PREEMPTED + 2], WaitKind::PreemptedThrottled);
+        assert_eq!(WaitKind::ALL[WOKEN + 2], WaitKind::WokenThrottled);
         assert_eq!(WaitKind::ALL.into_iter().collect::<BTreeSet<_>>().len(), KINDS);
     }
 

@@ -5,7 +5,7 @@ use super::followed::Followed;
 use super::loaded::{LiveError, attach, map_array, no_thread, recursion_misses};
 use super::waited::{Rival, Totals, in_progress};
 use super::{WaitSum, Waited};
-use crate::facts::state_of;
+use crate::facts::{MemoryLimits, Quotas, state_of};
 use crate::thread::now_ns;
 use aya::{Btf, Ebpf};
 use dyntick_bpf::FOLLOWED;
@@ -13,7 +13,7 @@ use dyntick_bpf::layout::kind::{
     BLOCKED, ENDED, FREE, KINDS, PREEMPTED, SLEPT, STOPPED, TRACED, UNSEEN, WOKEN,
 };
 use dyntick_bpf::layout::{MAX_CPUS, NO_THREAD, RIVALS, THREAD_PROBES, THREADS};
-use dyntick_bpf::waits::{CPUS, Cpu, IS_IDLE, TRACEPOINTS, Thread, idle_at};
+use dyntick_bpf::waits::{CPUS, Cpu, IS_IDLE, LOCKS, RECLAIMS, TRACEPOINTS, Thread, idle_at};
 use dyntick_model::CpuList;
 use memmap2::MmapRaw;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -40,13 +40,22 @@ pub struct Waits {
     /// The number of named threads that found no room.
     no_room: u64,
     before: Totals,
+    /// The CPU quotas of control groups.
+    pub quotas: Quotas,
+    /// The memory limits of control groups.
+    pub memory_limits: MemoryLimits,
 }
 
 impl Waits {
     /// Attaches the programs of [`TRACEPOINTS`]; that of `sched_switch` must come after, and that of forks before any
     /// thread is followed. After a wake-up a CPU may take the given time to leave idle, ns. Longer waits for an idle
     /// CPU have another reason.
-    pub(super) fn start(ebpf: &mut Ebpf, btf: &Btf, longest_idle_exit_ns: u64) -> Result<Self, LiveError> {
+    pub(super) fn start(
+        ebpf: &mut Ebpf,
+        btf: &Btf,
+        longest_idle_exit_ns: u64,
+        quotas: Quotas,
+    ) -> Result<Self, LiveError> {
         let possible = possible();
         let followed = Followed::new(map_array(ebpf, FOLLOWED, Followed::BYTES)?);
         let threads = map_array(ebpf, dyntick_bpf::waits::THREADS, size_of::<Thread>() * THREADS)?;
@@ -62,6 +71,8 @@ impl Waits {
             ended: 0,
             no_room: 0,
             before: Totals::default(),
+            quotas,
+            memory_limits: MemoryLimits::read(),
         };
         for place in 0..THREAD_PROBES {
             // SAFETY: within the mapping. No program is attached yet.
@@ -77,6 +88,14 @@ impl Waits {
             if !attach(ebpf, tracepoint, btf)? {
                 return Err(LiveError::Refused(format!("the kernel has no tracepoint {tracepoint}")));
             }
+        }
+        // Without them such waits are sleeps.
+        for lock in LOCKS {
+            let _ = attach(ebpf, lock, btf);
+        }
+        // Without them such work is a part of the time with a CPU.
+        for reclaim in RECLAIMS.into_iter().filter(|_| waits.memory_limits.any()) {
+            let _ = attach(ebpf, reclaim, btf);
         }
         Ok(waits)
     }
@@ -226,6 +245,7 @@ impl Waits {
         totals.no_room += cpu.no_room;
         totals.real_time_ns += cpu.real_time_ns;
         totals.groups.extend((cpu.group != 0).then_some(cpu.group));
+        totals.memory_groups.extend((cpu.memory_group != 0).then_some(cpu.memory_group));
         for (kind, sum) in cpu.sums.iter().enumerate() {
             totals.kinds[kind].sum.add(&WaitSum { ns: 0, count: sum.count, longest_ns: sum.longest });
         }
@@ -251,6 +271,7 @@ impl Waits {
                 (&raw mut (*cpu).rivals[own][rival].waits[kind].sum.longest).write_volatile(0);
             }
             (&raw mut (*cpu).group).write_volatile(0);
+            (&raw mut (*cpu).memory_group).write_volatile(0);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod buffers;
 mod error;
+mod members;
 mod probes;
 mod session;
 

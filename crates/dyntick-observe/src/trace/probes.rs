@@ -14,7 +14,13 @@ pub struct Probes(Vec<String>);
 
 impl Probes {
     /// Sets a probe and returns the name of its event, `group:name`.
-    pub fn set(&mut self, Probe { name, definition, at_return }: Probe) -> std::io::Result<String> {
+    pub fn set(&mut self, probe: Probe) -> std::io::Result<String> {
+        self.define(probe, probe.definition)
+    }
+
+    /// The same with another definition.
+    pub fn define(&mut self, probe: Probe, definition: &str) -> std::io::Result<String> {
+        let Probe { name, at_return, .. } = probe;
         let group = format!("{PREFIX}{}", std::process::id());
         let kind = if at_return { 'r' } else { 'p' };
         define(&format!("{kind}:{group}/{name} {definition}"))?;

@@ -4,11 +4,12 @@
 use super::Buffers;
 use super::buffers::RawPages;
 use super::error::{SessionError, TRACEFS};
+use super::members::{Bits, Members};
 use super::probes::{self, Probes};
 use dyntick_model::CpuList;
 use dyntick_system::locked;
 use dyntick_trace::events::{KERNEL_STACK, USER_STACK};
-use dyntick_trace::{CpuStats, Metadata, Probe, Recording, resolve};
+use dyntick_trace::{CpuStats, Metadata, Probe, QUOTAS, Recording, THROTTLED_THREAD, UNTHROTTLED, resolve};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,15 +108,42 @@ impl TraceSession {
 
     /// Records a probe too, as the event `probe:NAME`. False where the kernel cannot do that.
     pub fn probe(&mut self, probe: Probe) -> bool {
+        self.probe_as(probe, probe.definition)
+    }
+
+    fn probe_as(&mut self, probe: Probe, definition: &str) -> bool {
         let enabled = self
             .probes
-            .set(probe)
+            .define(probe, definition)
             .ok()
             .filter(|event| self.write(&format!("{}/enable", event_folder(event)), "1").is_ok());
         let name = format!("probe:{}", probe.name);
         let set = enabled.is_some();
         self.events.extend(enabled.map(|event| (name, event)));
         set
+    }
+
+    /// Records which control groups use up their CPU quota, and when they may run again ([`QUOTAS`]). False where the
+    /// kernel cannot.
+    pub fn probe_quotas(&mut self) -> bool {
+        let Some(members) = Members::of_kernel() else { return false };
+        let Some([cpu, group]) = paths_from_queue(&members) else { return false };
+        let [throttle, throttle_end, unthrottle] = QUOTAS;
+        let definition = throttle.definition.replace("GROUP", &group).replace("CPU", &cpu);
+        if !(self.probe_as(throttle, &definition) && self.probe(throttle_end)) {
+            return false;
+        }
+        // Older kernels have no such function.
+        let by_thread = self.probe(THROTTLED_THREAD);
+        by_thread && self.probe_unthrottled(&members) || self.probe(unthrottle)
+    }
+
+    /// Records the ends of throttling, and not the attempts.
+    fn probe_unthrottled(&mut self, members: &Members) -> bool {
+        let Some(flag) = members.place("cfs_rq", "throttled").map(flag_of_queue) else { return false };
+        let event = format!("probe:{}", UNTHROTTLED.name);
+        self.probe_as(UNTHROTTLED, &UNTHROTTLED.definition.replace("FLAG", &flag))
+            && self.filter(&event, "throttled == 0").is_ok()
     }
 
     /// Counts the calls of a function in `kprobe_profile`, and records none of them. False where the kernel cannot.
@@ -362,10 +390,42 @@ fn of_owner(pid: u32) -> Vec<PathBuf> {
         .collect()
 }
 
+/// The arguments of a probe from a run queue of a control group to the number of its CPU, and to that of the group's
+/// folder.
+fn paths_from_queue(members: &Members) -> Option<[String; 2]> {
+    let path = |steps: &[u32]| {
+        steps.iter().fold("$arg1".to_owned(), |pointer, offset| format!("+{offset}({pointer})"))
+    };
+    let cpu = [members.offset("cfs_rq", "rq")?, members.offset("rq", "cpu")?];
+    let state = members.offset("task_group", "css")? + members.offset("cgroup_subsys_state", "cgroup")?;
+    let group = [
+        members.offset("cfs_rq", "tg")?,
+        state,
+        members.offset("cgroup", "kn")?,
+        members.offset("kernfs_node", "id")?,
+    ];
+    Some([path(&cpu), path(&group)])
+}
+
+/// The argument of a probe that reads a flag of a run queue.
+fn flag_of_queue(Bits { bit, width }: Bits) -> String {
+    let kind = match width {
+        0 => "u32".to_owned(),
+        width => format!("b{width}@{}/8", bit % 8),
+    };
+    format!("+{}($arg1):{kind}", bit / 8)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Read;
+
+    #[test]
+    fn flags_are_read_as_numbers_or_bits() {
+        assert_eq!(flag_of_queue(Bits { bit: 64, width: 0 }), "+8($arg1):u32");
+        assert_eq!(flag_of_queue(Bits { bit: 65, width: 1 }), "+8($arg1):b1@1/8");
+    }
     use std::process::{Command, Stdio};
 
     #[test]

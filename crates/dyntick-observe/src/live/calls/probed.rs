@@ -5,22 +5,20 @@ use super::super::locked::AnyLocked;
 use super::{CallCount, CallsError, Function, FunctionCalls, Pair, symbols};
 use crate::live::LiveError;
 use crate::live::counters::rows_of_cpus;
-use crate::live::loaded::{map_array, programs, recursion_misses, refused};
-use aya::programs::{FEntry, FExit, KProbe, ProgramError};
+use crate::live::loaded::{map_array, programs, recursion_misses, refused, running_kernel, with_program};
+use aya::programs::{FEntry, FExit, KProbe};
 use aya::{Btf, Ebpf, EbpfLoader};
 use dyntick_bpf::ROW_OF_CPU;
 use dyntick_bpf::calls::{CALLS, Calls as Row, FENTRY, FEXIT, KPROBE, KRETPROBE, OBJECT};
-use dyntick_model::KernelVersion;
 use memmap2::MmapRaw;
 
 /// The first kernel that takes an atomic exchange in an eBPF program.
 const EXCHANGE: (u32, u32) = (5, 12);
 
 fn ensure_new_enough() -> Result<(), CallsError> {
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
     // What has another release may be any kernel, and says itself what it refuses.
-    match release.parse::<KernelVersion>() {
-        Ok(kernel) if (kernel.major, kernel.minor) < EXCHANGE => Err(CallsError::TooOld(kernel)),
+    match running_kernel() {
+        Some(kernel) if (kernel.major, kernel.minor) < EXCHANGE => Err(CallsError::TooOld(kernel)),
         _ => Ok(()),
     }
 }
@@ -47,11 +45,14 @@ impl Probed {
         for pair in pairs {
             match Self::attach_by(&function.name, pair, cpus) {
                 Ok(probed) => return Ok(probed),
-                Err(LiveError::NotPermitted) => return Err(LiveError::NotPermitted.into()),
+                // A sandbox may forbid one pair alone.
                 Err(refused) => error = Some((pair, refused)),
             }
         }
         let (pair, error) = error.expect("there is a pair");
+        if matches!(error, LiveError::NotPermitted) {
+            return Err(error.into());
+        }
         let name = function.name.clone();
         Err(symbols::not_traceable(&name).unwrap_or(CallsError::Refused { name, pair: pair.name(), error }))
     }
@@ -120,20 +121,4 @@ impl Probed {
         // SAFETY: the mapping holds a complete row for each CPU and lives as long as `self`.
         unsafe { rows.add(row) }
     }
-}
-
-/// Loads and attaches the program of this name.
-fn with_program<'e, P>(
-    ebpf: &'e mut Ebpf,
-    name: &str,
-    attach: impl FnOnce(&mut P) -> Result<(), ProgramError>,
-) -> Result<(), LiveError>
-where
-    P: 'e,
-    &'e mut P: TryFrom<&'e mut aya::programs::Program, Error = ProgramError>,
-{
-    let program =
-        ebpf.program_mut(name).ok_or_else(|| LiveError::Refused(format!("no eBPF program {name}")))?;
-    let program: &mut P = program.try_into().map_err(|error: ProgramError| refused(error.into()))?;
-    attach(program).map_err(|error| refused(error.into()))
 }

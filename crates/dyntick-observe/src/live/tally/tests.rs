@@ -78,11 +78,11 @@ fn kernel_thread(comm: &str) -> Key {
 }
 
 fn tick_begins() -> EventKind {
-    HrtimerEntry { timer: TICK_TIMER, function: TICK.into() }
+    HrtimerEntry { timer: TICK_TIMER, function: TICK.into(), now: 0 }
 }
 
 fn restarted(timer: u64) -> EventKind {
-    HrtimerStart { timer, function: TICK.into(), expires: 0 }
+    HrtimerStart { timer, function: TICK.into(), expires: 0, soft: 0 }
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_timer_interrupt_in_which_nothing_was_due() {
         (400, entry(Interrupt::Reschedule)),
         (450, exit(Interrupt::Reschedule)),
         (500, entry(Interrupt::Timer)),
-        (510, HrtimerEntry { timer: 1, function: "wake".into() }),
+        (510, HrtimerEntry { timer: 1, function: "wake".into(), now: 0 }),
         (520, HrtimerExit { timer: 1 }),
         (530, exit(Interrupt::Timer)),
     ]);
@@ -165,9 +165,9 @@ fn a_timer_interrupt_in_which_nothing_was_due() {
 #[test]
 fn a_soft_timer_that_a_hard_one_interrupts() {
     let counts = counts(&[
-        (0, HrtimerEntry { timer: 1, function: "soft".into() }),
+        (0, HrtimerEntry { timer: 1, function: "soft".into(), now: 0 }),
         (100, entry(Interrupt::Timer)),
-        (110, HrtimerEntry { timer: 2, function: "hard".into() }),
+        (110, HrtimerEntry { timer: 2, function: "hard".into(), now: 0 }),
         (130, HrtimerExit { timer: 2 }),
         (150, exit(Interrupt::Timer)),
         (200, HrtimerExit { timer: 1 }),
@@ -487,7 +487,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
         vector.prop_map(exit),
         softirq.clone().prop_map(|softirq| SoftirqEntry { softirq }),
         softirq.prop_map(|softirq| SoftirqExit { softirq }),
-        (0u64..3).prop_map(move |timer| HrtimerEntry { timer, function: function(timer) }),
+        (0u64..3).prop_map(move |timer| HrtimerEntry { timer, function: function(timer), now: 0 }),
         Just(tick_begins()),
         Just(HrtimerExit { timer: TICK_TIMER }),
         Just(restarted(TICK_TIMER)),
