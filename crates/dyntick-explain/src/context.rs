@@ -45,6 +45,8 @@ pub struct Known {
     pub perf_events: Arc<[PerfOpener]>,
     /// The tasks in a control group with a CPU quota, with the quota.
     pub quotas: BTreeMap<i32, Symbol>,
+    /// The groups with a CPU quota that limit a task, by the numbers of their folders, the innermost first.
+    pub limits: BTreeMap<i32, Arc<[u64]>>,
     /// The clocksource in use.
     pub clocksource: Option<Symbol>,
     /// The scheduling classes of tasks.
@@ -57,6 +59,8 @@ pub struct Known {
     pub bpf_scheduler: bool,
     /// True if the kernel is built without CONFIG_NO_HZ_FULL.
     pub no_adaptive_ticks: bool,
+    /// True if the kernel is known not to throttle real-time tasks.
+    pub no_real_time_limit: bool,
     /// The command that the recording is about.
     pub command: KnownCommand,
 }
@@ -114,10 +118,21 @@ impl Context {
         process.and_then(|process| self.comms.get(process)).unwrap_or(&task.comm)
     }
 
+    /// Returns true if the kernel throttles each thread as it returns to user mode, and not all of its run queue.
+    pub fn throttles_threads(&self) -> bool {
+        throttles_threads(&self.kernel)
+    }
+
     /// Returns true if the kernel is of this release or a newer one, e.g. `at_least(6, 12)`.
     pub fn at_least(&self, major: u32, minor: u32) -> bool {
         (self.kernel.major, self.kernel.minor) >= (major, minor)
     }
+}
+
+/// Returns true if a kernel throttles each thread as it returns to user mode, and not all of its run queue
+/// (`kernel/sched/fair.c: throttle_cfs_rq_work`, 6.18 and newer).
+pub fn throttles_threads(kernel: &KernelVersion) -> bool {
+    (kernel.major, kernel.minor) >= (6, 18)
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ impl Cpu {
             SoftirqExit { .. } => self.exit_softirq(event.ts, log),
             TickStop { success, dependency } => self.decide(event, *success, *dependency, log),
             HrtimerStart { timer, function, .. } => self.start_hrtimer(*timer, function),
-            HrtimerEntry { timer, function } => self.run_hrtimer(*timer, log.hrtimer(*timer, function)),
+            HrtimerEntry { timer, function, .. } => self.run_hrtimer(*timer, log.hrtimer(*timer, function)),
             TimerEntry { timer, function } => self.run_timer(log.timer(*timer, function)),
             WorkQueued { function, .. } => {
                 self.with_top(|facts| _ = facts.queued.get_or_insert_with(|| names::function(function)));

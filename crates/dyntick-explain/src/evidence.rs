@@ -110,11 +110,21 @@ fn text(kind: &EventKind) -> String {
             format!("page_fault_{mode} address={address:#x} ip={ip:#x} error_code={error:#x}")
         }
         LockWait { lock } => format!("contention_begin lock={lock:#x}"),
-        LockWaitEnd { lock } => format!("contention_end lock={lock:#x}"),
+        LockWaitEnd { lock: Some(lock) } => format!("contention_end lock={lock:#x}"),
+        LockWaitEnd { lock: None } => "rwsem_down_write_slowpath returns".to_owned(),
         CallEntry { number } => format!("sys_enter {number}"),
         CallExit { number } => format!("sys_exit {number}"),
         RcuTasksTrace => "call_rcu_tasks_trace".to_owned(),
+        Throttle { queue, group, cpu } => {
+            format!("throttle_cfs_rq queue={queue:#x} group={group} cpu={cpu}")
+        }
+        ThrottleEnd { done } => format!("throttle_cfs_rq returns {}", u8::from(*done)),
+        ThrottleThread => "throttle_cfs_rq_work".to_owned(),
+        CompatCall => "ia32_sys_call".to_owned(),
+        Unthrottle { queue } => format!("unthrottle_cfs_rq queue={queue:#x}"),
         PageFaultEnd => "handle_mm_fault returns".to_owned(),
+        ReclaimBegin => "mm_vmscan_memcg_reclaim_begin".to_owned(),
+        ReclaimEnd => "mm_vmscan_memcg_reclaim_end".to_owned(),
         SignalSent { signal, pid } => format!("signal_generate sig={signal} pid={pid}"),
         Itimer { which, armed } => format!("itimer_state which={which} armed={}", u8::from(*armed)),
         CsdEntry { function } => format!("csd_function_entry {function}"),

@@ -6,12 +6,12 @@ mod instead;
 mod named;
 mod settings;
 
-pub use named::{Named, NamedCounts, OtherTask, Starter};
+pub use named::{Limit, Named, NamedCounts, OtherTask, Starter};
 use settings::{concerns, has, has_no_place_for};
 pub use settings::{missing_options, settings_of, settings_with};
 
-use crate::names;
 use crate::rules::{Rule, RuleFix};
+use crate::{Task, names};
 use dyntick_model::{CommandLine, CpuList, Dialect, Fix, Hole, KernelVersion, Reader, Settings, boot};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -62,7 +62,7 @@ pub fn with_rules(rule: &Rule, host: Host<'_>, target: Target<'_>) -> Vec<(&'sta
             printed.push((of_rule, fix));
         }
     };
-    for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix)) {
+    for fix in rule.fixes_for(host.kernel).filter(|fix| target.concerns(fix, host)) {
         let offered = match instead::of(fix, host, target) {
             Some(others) => others,
             None => vec![combined(fill_in(fix, host, target), host)],
@@ -122,13 +122,15 @@ fn fill_in(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> PrintedFix {
         Hole::Housekeeping => others.as_ref().map(CpuList::to_string),
         Hole::Mask => others.as_ref().map(CpuList::to_mask),
         Hole::Irq => target.named.irq.map(|irq| irq.to_string()),
-        Hole::Task => match target.named.task {
-            OtherTask::Movable(task) => Some(task.to_string()),
-            _ => None,
-        },
-        Hole::Group => target.group(),
+        Hole::Task => target.movable().map(|task| task.pid.to_string()),
+        Hole::Quota => target.quota(),
     };
-    PrintedFix { action: fix.action.fill(known), effect: fix.remarked_effect_on(host.kernel) }
+    let effect = fix.remarked_effect_on(host.kernel);
+    let effect = match target.movable().filter(|_| fix.action.has(Hole::Task)) {
+        Some(task) => format!("{task}: {effect}").into(),
+        None => effect,
+    };
+    PrintedFix { action: fix.action.fill(known), effect }
 }
 
 /// Combines a parameter about isolation with the machine's command line. The kernel refuses a second one that
@@ -149,14 +151,27 @@ pub(crate) fn quoted(path: &str) -> Option<String> {
 }
 
 impl Target<'_> {
-    /// The control group as a part of a path, if it is known and a shell can name it.
-    fn group(self) -> Option<String> {
-        self.named.group.as_deref().and_then(quoted)
+    /// The other task, if it lives and can be moved.
+    fn movable(&self) -> Option<&Task> {
+        match &self.named.task {
+            OtherTask::Movable(task) => Some(task),
+            _ => None,
+        }
+    }
+
+    /// The value that removes the CPU quota and its file, if that is known and a shell can name it.
+    fn quota(self) -> Option<String> {
+        self.named.quota.as_ref().and_then(Limit::without)
     }
 
     /// Returns true if a fix applies to the known names of the cause. A fix for unbound work and threads does not apply
-    /// to a bound thread, except for the stopper, which runs for the load balancer.
-    fn concerns(self, fix: &RuleFix) -> bool {
+    /// to a bound thread, except for the stopper, which runs for the load balancer. One that moves interrupts does not
+    /// apply to a line that only the kernel moves.
+    fn concerns(self, fix: &RuleFix, host: Host<'_>) -> bool {
+        let is_fixed = self.named.irq.is_some_and(|irq| host.settings.fixed_irqs.contains(&irq));
+        if is_fixed && fix.moves_interrupts() {
+            return false;
+        }
         let OtherTask::Bound(comm) = &self.named.task else { return true };
         let is_for_unbound = match fix.action {
             Fix::Command(text) | Fix::Advice(text) => {
@@ -195,7 +210,10 @@ impl<'a> Host<'a> {
             Fix::Boot(parameters) => {
                 let parameters: Vec<String> = parameters.split(' ').map(str::to_owned).collect();
                 let is_known = parameters.iter().all(|parameter| !self.settings.lacks(parameter));
-                is_known && !boot::is_in_force(self.line, &parameters, self.reader())
+                let is_default = |parameter: &String| self.settings.in_force.contains(parameter);
+                is_known
+                    && !parameters.iter().all(is_default)
+                    && !boot::is_in_force(self.line, &parameters, self.reader())
             }
             Fix::Command(command) => {
                 !has(self.settings, command) && !has_no_place_for(self.settings, command)

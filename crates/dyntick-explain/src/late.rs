@@ -4,10 +4,11 @@
 
 mod scan;
 
+use crate::rules::Rule;
 use crate::rules::named::*;
 use crate::waking::LONGEST_IDLE_EXIT_NS;
 use crate::{CauseId, Chain, Interruption, Kind, Step, Task, names, rules};
-use dyntick_model::{Event, Symbol};
+use dyntick_model::{Event, EventKind, Symbol};
 use scan::{Doing, Phase, Scan};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,6 +35,12 @@ pub struct Question<'a> {
     pub idle_states: &'a [(String, u64)],
     /// The known facts of other threads.
     pub threads: &'a BTreeMap<i32, Other>,
+    /// The control groups whose CPU quota limits the thread, by the numbers of their folders.
+    pub limits: &'a [u64],
+    /// True if the kernel is known not to throttle real-time tasks.
+    pub no_real_time_limit: bool,
+    /// True if the kernel throttles each thread ([`crate::throttles_threads`]).
+    pub throttles_threads: bool,
 }
 
 /// Another thread.
@@ -81,6 +88,19 @@ pub struct Share {
     pub attributed: bool,
 }
 
+/// The longest time, ns, in which an interrupt or a switch on its way has no event. Beyond it nothing of the kernel
+/// ran.
+const LONGEST_STEP_NS: u64 = 200_000;
+
+/// The same for an idle CPU whose state has no exit latency, ns.
+const LONGEST_WAY_NS: u64 = 50_000;
+
+/// The factor by which an idle state may take longer than the exit latency that the kernel knows.
+const EXIT_MARGIN: u64 = 2;
+
+/// The function of the timer at which throttled real-time tasks may run again (`kernel/sched/rt.c`).
+const REAL_TIME_PERIOD: &str = "sched_rt_period_timer";
+
 /// The longest time, ns, for which the interrupted task goes on before the switch to the woken thread that still counts
 /// as part of the switch: the return from the interrupt and the scheduler.
 const SWITCH_NS: u64 = 10_000;
@@ -91,13 +111,13 @@ impl Story {
         let mut scan = Scan::new(question);
         let waking = Scan::waking(question);
         let slack_until = Scan::expires(question);
-        let (spans, idle_exits, chains) = (Vec::new(), Vec::new(), BTreeMap::new());
-        let mut story = Writer { question, waking, slack_until, spans, idle_exits, chains };
+        let (spans, chains) = (Vec::new(), BTreeMap::new());
+        let mut story = Writer { question, waking, slack_until, spans, chains };
         let mut seen = false;
         let mut from = question.due_ns;
         for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
             let to = event.ts.clamp(question.due_ns, question.woke_ns);
-            if event.cpu == question.cpu || scan.wakes(event) {
+            if event.cpu == question.cpu || scan.wakes(event) || scan.is_throttled_by(event) {
                 from = story.slack(from, to, &scan);
                 seen |= event.ts >= question.due_ns;
                 // An NMI, whose event comes at its end.
@@ -136,8 +156,6 @@ struct Writer<'a> {
     /// The time for which the thread's timer was set, if that is after the due time.
     slack_until: Option<u64>,
     spans: Vec<Span>,
-    /// The places of those in which an idle CPU had not yet taken the woken thread.
-    idle_exits: Vec<usize>,
     chains: BTreeMap<CauseId, Chain>,
 }
 
@@ -161,34 +179,60 @@ impl Writer<'_> {
         if to <= from {
             return;
         }
-        let text = self.text(doing, phase);
-        let (cause, chain) = self.cause(from, doing, phase);
+        let mut text = self.text(doing, phase);
+        let (cause, chain) = match self.nothing(from, to, doing, phase) {
+            Some(rule) => {
+                text.push_str(", and no event for so long");
+                (CauseId::of(rule), Chain::default())
+            }
+            None => self.cause(from, doing, phase),
+        };
         if !chain.is_empty() {
             self.chains.insert(cause.clone(), chain);
         }
         match self.spans.last_mut() {
             Some(last) if last.text == text && last.cause == cause => last.ns += to - from,
-            _ => {
-                if matches!(doing, Doing::Idle(_)) && phase != Phase::Asleep {
-                    self.idle_exits.push(self.spans.len());
-                }
-                self.spans.push(Span { at_ns: from - self.question.due_ns, ns: to - from, text, cause });
-            }
+            _ => self.spans.push(Span { at_ns: from - self.question.due_ns, ns: to - from, text, cause }),
         }
     }
 
-    /// An idle CPU that does not take a thread within the time of any exit may not run it.
-    fn tell_throttling(&mut self) {
-        let ns: u64 = self.idle_exits.iter().map(|at| self.spans[*at].ns).sum();
-        if ns <= LONGEST_IDLE_EXIT_NS {
-            return;
+    /// The reason for a time without an event that is too long for this activity.
+    fn nothing(&self, from: u64, to: u64, doing: &Doing, phase: Phase) -> Option<&'static Rule> {
+        let longest_ns = match doing {
+            Doing::Idle(state) => LONGEST_WAY_NS.max(self.exit_ns(*state) * EXIT_MARGIN),
+            Doing::In(frame) if frame.is_way() => LONGEST_STEP_NS,
+            _ => return None,
+        };
+        let ns = to - from;
+        if ns <= longest_ns {
+            return None;
         }
-        let rule = if self.question.priority > 0 { LATE_REAL_TIME_LIMIT } else { LATE_THROTTLED };
-        for at in &self.idle_exits {
-            let span = &mut self.spans[*at];
-            span.cause = CauseId::of(rule);
-            span.text = "ready to run, while the CPU ran nothing".to_owned();
+        let is_idle = matches!(doing, Doing::Idle(_));
+        let is_held = is_idle && phase != Phase::Asleep && ns > LONGEST_IDLE_EXIT_NS;
+        match self.question {
+            Question { priority: 0, limits: [_, ..], .. } if is_held => Some(LATE_THROTTLED),
+            Question { priority: 1.., no_real_time_limit: false, .. }
+                if is_held && self.begins_period(from) =>
+            {
+                Some(LATE_REAL_TIME_LIMIT)
+            }
+            _ => Some(LATE_NOTHING),
         }
+    }
+
+    /// The exit latency of an idle state, as the kernel knows it, ns.
+    fn exit_ns(&self, state: Option<u32>) -> u64 {
+        let known = state.and_then(|state| self.question.idle_states.get(state as usize));
+        known.map_or(0, |(_, us)| us * 1000)
+    }
+
+    /// True if a new period of the real-time tasks' share began after this time, before the thread ran.
+    fn begins_period(&self, from: u64) -> bool {
+        let meanwhile =
+            self.question.events.iter().filter(|event| event.ts >= from && event.ts < self.question.woke_ns);
+        meanwhile.map(|event| &event.kind).any(|kind| {
+            matches!(kind, EventKind::HrtimerEntry { function, .. } if &**function == REAL_TIME_PERIOD)
+        })
     }
 
     fn share(&self, cause: CauseId, ns: u64) -> Share {
@@ -196,8 +240,7 @@ impl Writer<'_> {
         Share { attributed: rules::get(&cause).names_origin, chain, cause, ns }
     }
 
-    fn end(mut self) -> Story {
-        self.tell_throttling();
+    fn end(self) -> Story {
         let mut sums: BTreeMap<CauseId, u64> = BTreeMap::new();
         self.spans.iter().for_each(|span| *sums.entry(span.cause.clone()).or_default() += span.ns);
         let mut causes: Vec<Share> = sums.into_iter().map(|(cause, ns)| self.share(cause, ns)).collect();
@@ -214,6 +257,7 @@ impl Writer<'_> {
         match doing {
             Doing::Unseen => "not in the trace".to_owned(),
             Doing::Switch => "switch to the thread".to_owned(),
+            Doing::Throttled => "throttled: the CPU quota of its control group was used up".to_owned(),
             Doing::Nmi => "NMI".to_owned(),
             Doing::In(frame) if self.waking.contains(&frame.since) => {
                 "timer interrupt: wakes the thread".to_owned()
@@ -247,6 +291,7 @@ impl Writer<'_> {
         match doing {
             Doing::Unseen => own(LATE_UNSEEN),
             Doing::Switch => own(LATE_PATH),
+            Doing::Throttled => own(LATE_THROTTLED),
             Doing::Nmi => own(NMI),
             Doing::In(frame) if self.waking.contains(&frame.since) => own(LATE_PATH),
             Doing::In(frame) => self

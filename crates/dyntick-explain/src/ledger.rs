@@ -11,15 +11,16 @@ mod place;
 mod wait;
 pub mod words;
 
-pub use account::{Amount, Spent, ThreadAccount};
+pub use account::{Amount, CallId, Spent, ThreadAccount};
 pub use place::{Place, Waits};
 pub use wait::Ended;
 
 use crate::names;
+use crate::throttles::Throttles;
 use crate::{Context, Interruption, Kind, Task};
 use account::Account;
-use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within};
-use followed::{Call, Followed, Handling, LockWait, State};
+use dyntick_model::{Event, EventKind, Map, Set, Symbol, Within, function_of};
+use followed::{Call, Followed, Handling, LockWait, Reclaim, SleepTimer, State};
 use place::Places;
 use std::sync::Arc;
 use wait::{Asleep, Ready};
@@ -36,6 +37,9 @@ fn remember<T>(facts: &mut Map<i32, T>, pid: i32, fact: T) {
         facts.insert(pid, fact);
     }
 }
+
+/// The function of the timer that wakes a sleeping thread: of nanosleep(), poll(), select(), epoll_wait() and futex().
+const SLEEPERS_TIMER: &str = "hrtimer_wakeup";
 
 /// The threads that a ledger is about.
 pub trait Whose {
@@ -79,6 +83,8 @@ pub struct Ledger<'a, W: Whose> {
     asleep: Map<u32, i32>,
     /// The thread that began to wait for a lock last on each CPU, whose stack may follow.
     locking: Map<u32, i32>,
+    /// The timer whose handler runs on each CPU, with the time of its clock.
+    expiring: Map<u32, (u64, i64)>,
     /// The signals that were sent to a thread and have not stopped it yet.
     signals: Map<i32, (u32, Ended)>,
     /// The names that tasks took in the window.
@@ -92,9 +98,11 @@ pub struct Ledger<'a, W: Whose> {
     calls: bool,
 }
 
-/// The recorded CPUs, from the first event of each on.
-#[derive(Default)]
-struct Cpus(Map<u32, Cpu>);
+/// The recorded CPUs, from the first event of each on, and the groups that are throttled on them.
+struct Cpus {
+    seen: Map<u32, Cpu>,
+    throttles: Throttles,
+}
 
 struct Cpu {
     /// The task that has it.
@@ -109,7 +117,12 @@ struct Cpu {
 
 impl Cpus {
     fn task(&self, cpu: u32) -> Option<&Task> {
-        self.0.get(&cpu).map(|cpu| &cpu.task)
+        self.seen.get(&cpu).map(|cpu| &cpu.task)
+    }
+
+    /// Divides the time until now of a thread that waits for a CPU, in the present state of that CPU.
+    fn divide(&self, ready: &mut Ready, thread: i32, now: u64) {
+        ready.until(now, self.task(ready.cpu), self.throttles.of(ready.cpu, &ready.limits, thread));
     }
 }
 
@@ -164,7 +177,10 @@ impl<W: Whose> Roll<W> {
                 state: state(),
                 call: None,
                 fault: None,
+                reclaim: None,
                 lock: None,
+                timer: None,
+                kept_elsewhere: None,
                 account: Account::new(context, pid, born),
             };
             self.threads.insert(pid, one);
@@ -180,11 +196,12 @@ impl<'a, W: Whose> Ledger<'a, W> {
         Self {
             context,
             roll: Roll { whose, threads: Map::default(), more: 0 },
-            cpus: Cpus::default(),
+            cpus: Cpus { seen: Map::default(), throttles: Throttles::new(context.throttles_threads()) },
             queues: Queues::default(),
             stoppers: stoppers.map(|(pid, _)| (*pid, None)).collect(),
             asleep: Map::default(),
             locking: Map::default(),
+            expiring: Map::default(),
             signals: Map::default(),
             names: Map::default(),
             births: Map::default(),
@@ -206,7 +223,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
     pub fn event(&mut self, event: &Event) {
         use EventKind::*;
         if self.is_recorded(event.cpu) {
-            match self.cpus.0.get_mut(&event.cpu) {
+            match self.cpus.seen.get_mut(&event.cpu) {
                 None => self.begin_cpu(event),
                 Some(cpu) => {
                     let last = std::mem::replace(&mut cpu.last_ns, event.ts);
@@ -221,10 +238,17 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 self.leave(event, *prev, prev_comm, *prev_state);
                 self.take_turns(event.cpu, event.ts, Task::named(*next, next_comm));
                 self.enter(event.ts, *next, next_comm);
+                self.cpus.throttles.event(event);
                 if wait::Sleep::of(*prev_state) != wait::Sleep::None {
-                    if let Some(cpu) = self.cpus.0.get_mut(&event.cpu) {
+                    if let Some(cpu) = self.cpus.seen.get_mut(&event.cpu) {
                         cpu.left = Some(*prev);
                     }
+                }
+            }
+            SchedSwitch { prev, prev_comm, prev_state, next, next_comm } => {
+                self.switch_elsewhere(event.ts, *next);
+                if wait::Sleep::of(*prev_state) == wait::Sleep::None {
+                    self.kept_elsewhere(event.ts, *prev, prev_comm, next_comm);
                 }
             }
             SchedWaking { pid, target } => {
@@ -241,10 +265,22 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 self.arrive(event.ts, *pid, *target);
             }
             SchedMigrate { pid, to, .. } => self.migrate(event, *pid, *to),
+            HrtimerStart { timer, function, expires, soft } if event.within == Within::Task => {
+                self.sets_timer(
+                    event.pid,
+                    function,
+                    SleepTimer { timer: *timer, expires: *expires, soft: *soft },
+                );
+            }
+            HrtimerEntry { timer, now, .. } => _ = self.expiring.insert(event.cpu, (*timer, *now)),
+            HrtimerExit { .. } => _ = self.expiring.remove(&event.cpu),
             SchedFork { parent, child } => self.fork(event, *parent, *child),
             TaskRename { pid, comm } => {
                 remember(&mut self.names, *pid, comm.clone());
                 self.rename(event, *pid, comm);
+            }
+            Throttle { .. } | ThrottleEnd { .. } | Unthrottle { .. } | ThrottleThread => {
+                self.throttle(event);
             }
             KernelStack { frames } => self.stack(event, frames),
             SignalSent { signal, pid } if self.roll.threads.contains_key(pid) => {
@@ -252,10 +288,13 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             PageFault { error, .. } => self.fault(event, *error),
             PageFaultEnd => self.fault_ends(event),
+            ReclaimBegin => self.reclaim(event),
+            ReclaimEnd => self.reclaim_ends(event),
             CallEntry { number } => self.call(event, *number),
+            CompatCall => self.call_is_compat(event),
             CallExit { .. } => self.call_ends(event),
-            LockWait { .. } if event.within == Within::Task => self.lock(event),
-            LockWaitEnd { .. } if event.within == Within::Task => self.lock_is_had(event),
+            LockWait { lock } if event.within == Within::Task => self.lock(event, *lock),
+            LockWaitEnd { lock } if event.within == Within::Task => self.lock_is_had(event, *lock),
             _ => {}
         }
     }
@@ -265,7 +304,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let comm = self.context.comms.get(&event.pid).cloned().unwrap_or_else(|| "?".into());
         let task = Task::named(event.pid, &comm);
         let begin = self.context.window.0;
-        self.cpus.0.insert(event.cpu, Cpu { task, since: begin, last_ns: event.ts, left: None });
+        self.cpus.seen.insert(event.cpu, Cpu { task, since: begin, last_ns: event.ts, left: None });
         let running = State::Running { since: begin };
         self.roll.follow(self.context, event.pid, &comm, || running, begin);
     }
@@ -290,7 +329,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
     fn leave(&mut self, event: &Event, pid: i32, comm: &Symbol, prev_state: u64) {
         let (now, cpu) = (self.clamp(event.ts), event.cpu);
         // One that is followed from here on was called otherwise when its turn began.
-        let turn = self.cpus.0.get(&cpu).filter(|one| one.task.pid == pid).map(|one| one.since);
+        let turn = self.cpus.seen.get(&cpu).filter(|one| one.task.pid == pid).map(|one| one.since);
         let since = turn.unwrap_or_else(|| self.begin_of(pid));
         let Some(one) = self.roll.follow(self.context, pid, comm, || State::Running { since }, since) else {
             return;
@@ -303,7 +342,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 one.state = State::Ended;
             }
             wait::Sleep::None => {
-                one.state = State::Ready(Ready::preempted(cpu, now));
+                one.state = State::Ready(Ready::preempted(cpu, now, one.account.limits()));
                 self.queues.add(cpu, pid);
             }
             sleep => {
@@ -317,16 +356,28 @@ impl<'a, W: Whose> Ledger<'a, W> {
     /// Divides the time of those that wait for a CPU: another task has it from now on.
     fn take_turns(&mut self, cpu: u32, ts: u64, next: Task) {
         let now = self.clamp(ts);
-        let before = self.cpus.0.get_mut(&cpu).map(|cpu| {
-            cpu.since = now;
-            std::mem::replace(&mut cpu.task, next)
-        });
+        self.divide(cpu, now);
+        if let Some(cpu) = self.cpus.seen.get_mut(&cpu) {
+            (cpu.since, cpu.task) = (now, next);
+        }
+    }
+
+    /// Divides the time until now of those that wait for a CPU.
+    fn divide(&mut self, cpu: u32, now: u64) {
         for pid in self.queues.0.get(&cpu).into_iter().flatten() {
             let one = self.roll.threads.get_mut(pid);
             if let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu == cpu) {
-                ready.until(now, before.as_ref());
+                self.cpus.divide(ready, *pid, now);
             }
         }
+    }
+
+    /// A control group uses up its CPU quota, or gets another one.
+    fn throttle(&mut self, event: &Event) {
+        if let Some(cpu) = self.cpus.throttles.changes(event) {
+            self.divide(cpu, self.clamp(event.ts));
+        }
+        self.cpus.throttles.event(event);
     }
 
     /// A task gets a CPU.
@@ -344,9 +395,27 @@ impl<'a, W: Whose> Ledger<'a, W> {
         one.state = State::Running { since: now };
     }
 
+    /// A thread gets a CPU that is not recorded. Only switches from and to real-time tasks are known there.
+    fn switch_elsewhere(&mut self, ts: u64, pid: i32) {
+        let now = self.clamp(ts);
+        let Some(one) = self.roll.threads.get_mut(&pid) else { return };
+        if let Some((since, by)) = one.kept_elsewhere.take() {
+            one.account.delayed(since, now, by);
+        }
+    }
+
+    /// A real-time task takes a CPU that is not recorded from a thread.
+    fn kept_elsewhere(&mut self, ts: u64, pid: i32, comm: &Symbol, by: &Symbol) {
+        let (now, begin) = (self.clamp(ts), self.begin_of(pid));
+        let unseen = || State::Unseen { since: begin };
+        if let Some(one) = self.roll.follow(self.context, pid, comm, unseen, begin) {
+            one.kept_elsewhere = Some((now, by.clone()));
+        }
+    }
+
     /// A wake-up begins.
     fn wake(&mut self, event: &Event, pid: i32, target: u32) {
-        if let Some(cpu) = self.cpus.0.get_mut(&target).filter(|cpu| cpu.left == Some(pid)) {
+        if let Some(cpu) = self.cpus.seen.get_mut(&target).filter(|cpu| cpu.left == Some(pid)) {
             cpu.left = None;
         }
         let now = self.clamp(event.ts);
@@ -354,9 +423,12 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let by = self.actor(event);
         let kept = if asleep.is_for_a_lock() { self.kept(&by, pid, asleep.since, now) } else { None };
         let from = matches!(by, Ended::Task(_)).then_some(event.cpu);
+        let expiring = self.expiring.get(&event.cpu);
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
-        let ready = State::Ready(Ready::woken(target, now));
-        if let State::Asleep(asleep) = std::mem::replace(&mut one.state, ready) {
+        let ready = State::Ready(Ready::woken(target, now, one.account.limits()));
+        let timer = one.timer.take();
+        if let State::Asleep(mut asleep) = std::mem::replace(&mut one.state, ready) {
+            asleep.slack_ns = timer.zip(expiring).map_or(0, |(timer, expiring)| timer.slack_ns(*expiring));
             match &mut one.lock {
                 Some(lock) => {
                     lock.slept_ns += now.saturating_sub(asleep.since);
@@ -366,6 +438,15 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
         }
         self.queues.add(target, pid);
+    }
+
+    /// A thread that is about to sleep sets the timer that ends its sleep.
+    fn sets_timer(&mut self, pid: i32, function: &Symbol, timer: SleepTimer) {
+        if function_of(function) == SLEEPERS_TIMER {
+            if let Some(one) = self.roll.threads.get_mut(&pid) {
+                one.timer = Some(timer);
+            }
+        }
     }
 
     /// The task that kept the waker from its CPU since then, if the waker is another thread that is followed.
@@ -380,7 +461,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(ts);
         let one = self.roll.threads.get_mut(&pid);
         let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu != target) else { return };
-        ready.until(now, self.cpus.task(ready.cpu));
+        self.cpus.divide(ready, pid, now);
         self.queues.remove(ready.cpu, pid);
         ready.cpu = target;
         self.queues.add(target, pid);
@@ -397,7 +478,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
         one.account.moved(by.clone());
         let Some(ready) = one.ready() else { return };
-        ready.until(now, self.cpus.task(ready.cpu));
+        self.cpus.divide(ready, pid, now);
         self.queues.remove(ready.cpu, pid);
         if is_seen {
             (ready.cpu, ready.moved) = (to, Some(by));
@@ -420,9 +501,11 @@ impl<'a, W: Whose> Ledger<'a, W> {
             }
             return;
         }
+        let limits = self.roll.threads.get(&parent).map(|parent| parent.account.limits());
         let followed = self.roll.follow(self.context, child, &comm, || State::Unseen { since: now }, now);
-        if followed.is_none() {
-            remember(&mut self.births, child, now);
+        match followed {
+            Some(one) => one.account.inherit(limits),
+            None => remember(&mut self.births, child, now),
         }
     }
 
@@ -466,7 +549,21 @@ impl<'a, W: Whose> Ledger<'a, W> {
             one.fault_without_end();
         }
         one.account.fault_began(Fault::of(error_code));
-        one.fault = Some(Handling { kind: Fault::of(error_code), began_at: one.cpu_ns(now), locked_ns: 0 });
+        one.fault = Some(Handling { kind: Fault::of(error_code), began_at: one.cpu_ns(now), other_ns: 0 });
+    }
+
+    fn reclaim(&mut self, event: &Event) {
+        let now = self.clamp(event.ts);
+        if let Some(one) = self.roll.threads.get_mut(&event.pid).filter(|one| one.runs()) {
+            one.reclaim = Some(Reclaim { began_at: one.cpu_ns(now), locked_ns: 0 });
+        }
+    }
+
+    fn reclaim_ends(&mut self, event: &Event) {
+        let now = self.clamp(event.ts);
+        if let Some(one) = self.roll.threads.get_mut(&event.pid) {
+            one.reclaimed(now);
+        }
     }
 
     fn fault_ends(&mut self, event: &Event) {
@@ -481,7 +578,15 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let now = self.clamp(event.ts);
         self.calls = true;
         if let Some(one) = self.roll.threads.get_mut(&event.pid).filter(|one| one.runs()) {
-            one.call = Some(Call { number, begin: now, began_at: one.cpu_ns(now), other_ns: 0 });
+            let id = CallId { number, compat: false };
+            one.call = Some(Call { id, begin: now, began_at: one.cpu_ns(now), other_ns: 0 });
+        }
+    }
+
+    fn call_is_compat(&mut self, event: &Event) {
+        let one = self.roll.threads.get_mut(&event.pid);
+        if let Some(call) = one.and_then(|one| one.call.as_mut()) {
+            call.id.compat = true;
         }
     }
 
@@ -492,19 +597,21 @@ impl<'a, W: Whose> Ledger<'a, W> {
         }
     }
 
-    fn lock(&mut self, event: &Event) {
+    fn lock(&mut self, event: &Event, lock: u64) {
         let now = self.clamp(event.ts);
         let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
         // A lock within another wait is a part of it.
         if one.lock.is_none() && one.runs() {
-            one.lock = Some(LockWait { began_at: one.cpu_ns(now), slept_ns: 0, place: None, by: None });
+            one.lock = Some(LockWait { lock, began_at: one.cpu_ns(now), slept_ns: 0, place: None, by: None });
             self.locking.insert(event.cpu, event.pid);
         }
     }
 
-    fn lock_is_had(&mut self, event: &Event) {
+    /// Ends the wait for a lock: for this one, or whichever it is. A lock within it has an end of its own.
+    fn lock_is_had(&mut self, event: &Event, lock: Option<u64>) {
         let now = self.clamp(event.ts);
-        if let Some(one) = self.roll.threads.get_mut(&event.pid) {
+        let Some(one) = self.roll.threads.get_mut(&event.pid) else { return };
+        if one.lock.as_ref().is_some_and(|wait| lock.is_none_or(|lock| lock == wait.lock)) {
             one.waited_for_lock(now);
         }
     }
@@ -541,6 +648,7 @@ impl<'a, W: Whose> Ledger<'a, W> {
         let end = self.context.window.1;
         let mut accounts = Vec::new();
         for mut one in std::mem::take(&mut self.roll.threads).into_values() {
+            one.reclaimed(end);
             if self.faults_end {
                 one.fault_without_end();
             }

@@ -28,11 +28,12 @@ mod summary;
 mod tally;
 mod task;
 mod threads;
+mod throttles;
 mod waking;
 
 pub use cause::CauseId;
 pub use chain::{Actor, Arrived, Chain, CpuTimer, Source, Step, Unseen};
-pub use context::{Class, Context, Known, KnownCommand, PerfOpener};
+pub use context::{Class, Context, Known, KnownCommand, PerfOpener, throttles_threads};
 pub use evidence::Evidence;
 pub use interruption::{Interruption, Kind};
 pub use stack::Stack;

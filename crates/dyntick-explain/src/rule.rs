@@ -97,6 +97,12 @@ impl RuleFix {
         Self { versions, ..self }
     }
 
+    /// Returns true if it changes the affinity of interrupts of devices.
+    pub fn moves_interrupts(&self) -> bool {
+        let (Fix::Boot(text) | Fix::Unboot(text) | Fix::Command(text) | Fix::Advice(text)) = self.action;
+        text.contains("smp_affinity") || text.contains("irqaffinity=")
+    }
+
     /// The effect, with a remark if no guest has shown it. Advice in words has the remark, because it cannot be tried
     /// literally.
     pub fn remarked_effect(&self) -> Cow<'static, str> {

@@ -7,15 +7,28 @@
 
 /// The effect of a fix for firmware, devices, counters or registers of real machines, which no guest can show.
 macro_rules! untried {
-    ($effect:literal) => {
+    ($effect:expr) => {
         concat!($effect, " Not tried here: no guest shows it.")
     };
 }
 
 /// The effect of a fix that a guest could show, but none has yet.
 macro_rules! not_tried {
-    ($effect:literal) => {
+    ($effect:expr) => {
         concat!($effect, " Not tried here.")
+    };
+}
+
+/// The effect of a fix that moves interrupts, with those that it cannot move: `irq_can_set_affinity_usr` is false for
+/// managed ones (`kernel/irq/proc.c: write_irq_affinity`, which returns EIO, from 6.12 on EPERM), and
+/// `irq_setup_affinity` keeps their mask.
+macro_rules! but_managed {
+    ($effect:expr) => {
+        concat!(
+            $effect,
+            " Managed interrupts (a queue per CPU: NVMe, virtio, mlx5) cannot be moved: isolcpus=managed_irq keeps \
+             them away."
+        )
     };
 }
 
@@ -72,6 +85,7 @@ mod wheel_empty;
 mod workqueue;
 
 pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions, remark};
+pub(crate) use late::LESS_SLACK;
 
 use crate::case::{Case, Finding};
 use crate::{CauseId, names};
@@ -144,6 +158,7 @@ static NAMED: &[&Rule] = &[
     &late::PATH,
     &late::PREEMPTION_OFF,
     &late::REAL_TIME_LIMIT,
+    &late::NOTHING,
     &late::SLACK,
     &late::THROTTLED,
     &late::UNSEEN,
@@ -202,6 +217,7 @@ pub mod named {
     pub static LATE_REAL_TIME_LIMIT: &Rule = &late::REAL_TIME_LIMIT;
     pub static LATE_SLACK: &Rule = &late::SLACK;
     pub static LATE_THROTTLED: &Rule = &late::THROTTLED;
+    pub static LATE_NOTHING: &Rule = &late::NOTHING;
     pub static LATE_UNSEEN: &Rule = &late::UNSEEN;
     pub static NOT_ADAPTIVE: &Rule = &not_adaptive::RULE;
     pub static NMI: &Rule = &nmi::RULE;
@@ -333,5 +349,14 @@ mod tests {
             assert!(rule.fixes.iter().all(|fix| fix.effect.ends_with('.')), "{}", rule.id);
             assert!(!rule.explanation.contains("  "), "{}", rule.id);
         }
+    }
+
+    /// User space cannot move the managed ones.
+    #[test]
+    fn fixes_that_move_interrupts_name_the_managed_ones() {
+        let moves = |fix: &&RuleFix| fix.moves_interrupts();
+        let all: Vec<&RuleFix> = all().iter().flat_map(|rule| rule.fixes).filter(moves).collect();
+        assert!(all.len() > 5, "{all:?}");
+        assert!(all.iter().all(|fix| fix.effect.contains("isolcpus=managed_irq")), "{all:?}");
     }
 }

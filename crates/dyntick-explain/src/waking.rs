@@ -139,11 +139,11 @@ mod tests {
     }
 
     fn start(timer: u64, expires: i64) -> EventKind {
-        EventKind::HrtimerStart { timer, function: "hrtimer_wakeup".into(), expires }
+        EventKind::HrtimerStart { timer, function: "hrtimer_wakeup".into(), expires, soft: expires }
     }
 
     fn enter(timer: u64) -> EventKind {
-        EventKind::HrtimerEntry { timer, function: "hrtimer_wakeup".into() }
+        EventKind::HrtimerEntry { timer, function: "hrtimer_wakeup".into(), now: 0 }
     }
 
     fn exit(timer: u64) -> EventKind {

@@ -32,13 +32,18 @@ fn at(ts: u64, cpu: u32, pid: i32, kinds: Vec<EventKind>) -> Vec<Event> {
 }
 
 fn start(expires: u64) -> EventKind {
-    HrtimerStart { timer: TIMER, function: "tick_sched_timer".into(), expires: expires as i64 }
+    HrtimerStart {
+        timer: TIMER,
+        function: "tick_sched_timer".into(),
+        expires: expires as i64,
+        soft: expires as i64,
+    }
 }
 
 fn entry() -> Vec<EventKind> {
     vec![
         InterruptEntry { source: Interrupt::Timer },
-        HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into() },
+        HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into(), now: 0 },
         HrtimerExit { timer: TIMER },
     ]
 }
@@ -211,7 +216,7 @@ fn any_kind() -> impl Strategy<Value = EventKind> {
                 InterruptEntry { source: vector },
                 InterruptExit { source: vector }
             ])),
-        Just(HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into() }),
+        Just(HrtimerEntry { timer: TIMER, function: "tick_sched_timer".into(), now: 0 }),
         Just(HrtimerExit { timer: TIMER }),
         Just(start(TICK)),
         Just(SoftirqRaise { softirq: Softirq::Timer }),

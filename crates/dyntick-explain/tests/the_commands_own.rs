@@ -122,9 +122,14 @@ fn at_tick(us: u64, current: i32) -> Vec<Event> {
     let tick = [
         TickStop { success: false, dependency: TickDependency::Sched },
         InterruptEntry { source: Interrupt::Timer },
-        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
+        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into(), now: 0 },
         HrtimerExit { timer: TIMER },
-        HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
+        HrtimerStart {
+            timer: TIMER,
+            function: "tick_nohz_handler".into(),
+            expires: 2 * TICK as i64,
+            soft: 2 * TICK as i64,
+        },
         InterruptExit { source: Interrupt::Timer },
         TickStop { success: false, dependency: TickDependency::Sched },
     ];

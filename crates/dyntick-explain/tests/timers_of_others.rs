@@ -27,8 +27,13 @@ fn tick_with_timer_of(base: u32, kernel: &str) -> Interruption {
     let set = TimerStart { timer: 0x20, function: "delayed_work_timer_fn".into(), expires: 1, flags: base };
     let run: Vec<EventKind> = vec![
         InterruptEntry { source: Interrupt::Timer },
-        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
-        HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
+        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into(), now: 0 },
+        HrtimerStart {
+            timer: TIMER,
+            function: "tick_nohz_handler".into(),
+            expires: 2 * TICK as i64,
+            soft: 2 * TICK as i64,
+        },
         HrtimerExit { timer: TIMER },
         SoftirqRaise { softirq: Softirq::Timer },
         InterruptExit { source: Interrupt::Timer },

@@ -31,9 +31,14 @@ fn kept(kernel: &str, class: Option<Class>) -> Interruption {
 fn kept_after(before: Vec<(i32, EventKind)>, kernel: &str, class: Option<Class>) -> Interruption {
     let kinds = [
         InterruptEntry { source: Interrupt::Timer },
-        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into() },
+        HrtimerEntry { timer: TIMER, function: "tick_nohz_handler".into(), now: 0 },
         HrtimerExit { timer: TIMER },
-        HrtimerStart { timer: TIMER, function: "tick_nohz_handler".into(), expires: 2 * TICK as i64 },
+        HrtimerStart {
+            timer: TIMER,
+            function: "tick_nohz_handler".into(),
+            expires: 2 * TICK as i64,
+            soft: 2 * TICK as i64,
+        },
         InterruptExit { source: Interrupt::Timer },
         TickStop { success: false, dependency: TickDependency::Sched },
     ];

@@ -43,7 +43,7 @@ fn timer_set(within: Within) -> Vec<String> {
         (within, TimerStart { timer, function: function(), expires: 1, flags: 1 }),
         (Within::Interrupt, TickStop { success: true, dependency: TickDependency::None }),
         (Within::Interrupt, InterruptEntry { source: vector }),
-        (Within::Interrupt, HrtimerEntry { timer: tick, function: "tick_nohz_handler".into() }),
+        (Within::Interrupt, HrtimerEntry { timer: tick, function: "tick_nohz_handler".into(), now: 0 }),
         (Within::Interrupt, HrtimerExit { timer: tick }),
         (Within::Interrupt, SoftirqRaise { softirq: Softirq::Timer }),
         (Within::Interrupt, InterruptExit { source: vector }),
@@ -188,8 +188,11 @@ fn kernel_without_adaptive_ticks_is_the_reason_for_ticks() {
     let tick = || {
         events(vec![
             (Within::Interrupt, InterruptEntry { source: vector }),
-            (Within::Interrupt, HrtimerEntry { timer, function: "tick_nohz_handler".into() }),
-            (Within::Interrupt, HrtimerStart { timer, function: "tick_nohz_handler".into(), expires: 9 }),
+            (Within::Interrupt, HrtimerEntry { timer, function: "tick_nohz_handler".into(), now: 0 }),
+            (
+                Within::Interrupt,
+                HrtimerStart { timer, function: "tick_nohz_handler".into(), expires: 9, soft: 9 },
+            ),
             (Within::Interrupt, HrtimerExit { timer }),
             (Within::Interrupt, InterruptExit { source: vector }),
         ])

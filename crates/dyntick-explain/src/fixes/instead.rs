@@ -7,7 +7,8 @@ use crate::rules::{RuleFix, UNTRIED};
 use dyntick_model::parameters::option_of;
 use dyntick_model::{CpuList, Fix, Hole};
 
-/// The replacement for a fix; `None` if the fix can be carried out.
+/// The replacement for a fix; `None` if the fix can be carried out. A fix whose task or interrupt line is not known has
+/// none: a user could not carry it out either.
 pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Vec<PrintedFix>> {
     let others = host.online.difference(target.quiet);
     let needs_others = [Hole::Housekeeping, Hole::Mask, Hole::Quiet].iter().any(|hole| fix.action.has(*hole));
@@ -17,7 +18,12 @@ pub(super) fn of(fix: &RuleFix, host: Host<'_>, target: Target<'_>) -> Option<Ve
             return of_task;
         }
     }
-    if fix.action.has(Hole::Group) && target.group().is_none() {
+    let is_unknown = fix.action.has(Hole::Task) && target.named.task == OtherTask::Unknown
+        || fix.action.has(Hole::Irq) && target.named.irq.is_none();
+    if is_unknown {
+        return Some(Vec::new());
+    }
+    if fix.action.has(Hole::Quota) && target.quota().is_none() {
         return Some(vec![of_group()]);
     }
     if needs_others && others.is_empty() && missing(fix, host).is_none() {
@@ -56,8 +62,7 @@ fn choose(fix: &RuleFix, host: Host<'_>) -> String {
 }
 
 fn of_group() -> PrintedFix {
-    let raise =
-        "raise the quota of its control group, or of one above: cpu.max of the path in /proc/PID/cgroup";
+    let raise = "raise the quota of its control group, or of one above (cpu.max; cpu.cfs_quota_us in control groups v1)";
     PrintedFix { action: Fix::Advice(raise.to_owned()), effect: "Removes the limit.".into() }
 }
 
@@ -81,8 +86,8 @@ fn of_task(fix: &RuleFix, others: &CpuList, host: Host<'_>, target: Target<'_>) 
         OtherTask::Unknown | OtherTask::Movable(_) => None,
         OtherTask::Process(_) if others.is_empty() => None,
         OtherTask::Process(process) => Some(vec![PrintedFix {
-            action: Fix::Command(format!("taskset -apc {others} {process}")),
-            effect: format!("Moves all threads of that process. {UNTRIED}.").into(),
+            action: Fix::Command(format!("taskset -apc {others} {}", process.pid)),
+            effect: format!("Moves all threads of {process}. {UNTRIED}.").into(),
         }]),
         OtherTask::Own => advice(
             "nothing: it is dyntick itself, as it begins or ends its work".to_owned(),
@@ -131,8 +136,8 @@ fn of_ended(
         let quiet = target.quiet;
         all.push(PrintedFix {
             action: Fix::Advice(format!(
-                "keep {comm} off the CPU: systemctl set-property UNIT AllowedCPUs={others} of the unit that starts it, \
-                 or dyntick isolate -C {quiet} -- COMMAND"
+                "keep {comm} off the CPU: AllowedCPUs={others} for the systemd unit that starts it, or dyntick isolate \
+                 -C {quiet} -- COMMAND"
             )),
             effect: "Its processes come and go: the number of one that has ended moves nothing. Not tried here.".into(),
         });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The names that fixes need in addition to CPUs: the other task, if it can be moved, an interrupt line, a control
-//! group.
+//! The names that fixes need in addition to CPUs: the other task, if it can be moved, an interrupt line, a CPU quota.
 
+use super::quoted;
 use crate::{Interruption, Kind, Task, names};
 use dyntick_model::{Map, Symbol};
 use std::cmp::Reverse;
@@ -14,8 +14,28 @@ pub struct Named {
     pub task: OtherTask,
     /// The interrupt line.
     pub irq: Option<u32>,
-    /// The control group with the limit, as a path below the root of the hierarchy.
-    pub group: Option<String>,
+    /// The CPU quota of a control group.
+    pub quota: Option<Limit>,
+}
+
+/// A limit of a control group: a CPU quota or a memory limit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Limit {
+    /// The limit, its file and its group in words.
+    pub words: String,
+    /// The path of the file, e.g. of `cpu.max`, or in control groups v1 of `cpu.cfs_quota_us`.
+    pub file: String,
+}
+
+impl Limit {
+    /// The value that removes it and its file, e.g. `max > /sys/fs/cgroup/pod/cpu.max`; `None` if a shell cannot name
+    /// the file.
+    pub(crate) fn without(&self) -> Option<String> {
+        // v2 has a word for no limit, v1 a number.
+        const OF_V1: [&str; 2] = ["cpu.cfs_quota_us", "memory.limit_in_bytes"];
+        let none = if OF_V1.iter().any(|name| self.file.ends_with(name)) { "-1" } else { "max" };
+        Some(format!("{none} > {}", quoted(&self.file)?))
+    }
 }
 
 /// The other task, and if it can be kept off the CPU.
@@ -25,9 +45,9 @@ pub enum OtherTask {
     #[default]
     Unknown,
     /// A live task that can be moved.
-    Movable(i32),
+    Movable(Task),
     /// A live process of which several threads are meant.
-    Process(i32),
+    Process(Task),
     /// A kernel thread that cannot be moved (`PF_NO_SETAFFINITY`).
     Bound(Symbol),
     /// A task that has ended.
@@ -56,7 +76,7 @@ impl OtherTask {
         if names::is_bound(&task.comm) {
             OtherTask::Bound(task.comm.clone())
         } else {
-            OtherTask::Movable(task.pid)
+            OtherTask::Movable(task.clone())
         }
     }
 }
@@ -98,25 +118,25 @@ impl NamedCounts {
         count(&mut self.victims, &one.victim.pid);
     }
 
-    /// The most frequent names. `other` returns the known facts of a task, and `group` the control group that limits
+    /// The most frequent names. `other` returns the known facts of a task, and `quota` the CPU quota that limits
     /// it. Short-lived tasks are counted by program, not by number.
     pub fn foremost(
         &self,
         other: impl Fn(&Task) -> OtherTask,
-        group: impl Fn(i32) -> Option<String>,
+        quota: impl Fn(i32) -> Option<Limit>,
     ) -> Named {
         let mut tasks: Map<OtherTask, u64> = Map::default();
         for (task, count) in &self.tasks {
             *tasks.entry(other(task)).or_default() += count;
         }
-        let mut groups: Map<String, u64> = Map::default();
-        for (group, count) in self.victims.iter().filter_map(|(pid, count)| Some((group(*pid)?, count))) {
-            *groups.entry(group).or_default() += count;
+        let mut quotas: Map<Limit, u64> = Map::default();
+        for (quota, count) in self.victims.iter().filter_map(|(pid, count)| Some((quota(*pid)?, count))) {
+            *quotas.entry(quota).or_default() += count;
         }
         Named {
             task: foremost(&tasks).unwrap_or_default(),
             irq: foremost(&self.irqs),
-            group: foremost(&groups),
+            quota: foremost(&quotas),
         }
     }
 }
@@ -152,7 +172,7 @@ mod tests {
         let counts = NamedCounts { tasks: tasks.collect(), ..NamedCounts::default() };
         let other = |task: &Task| match &*task.comm {
             "gzip" => ended.clone(),
-            _ => OtherTask::Movable(task.pid),
+            _ => OtherTask::Movable(task.clone()),
         };
         assert_eq!(counts.foremost(other, |_| None).task, ended);
     }

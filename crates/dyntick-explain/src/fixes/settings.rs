@@ -3,7 +3,7 @@
 
 use crate::rules::{self, RuleFix};
 use dyntick_model::parameters::option_of;
-use dyntick_model::{Fix, GOVERNORS, KernelConfig, Settings};
+use dyntick_model::{CpuList, Fix, GOVERNORS, Hole, KernelConfig, Settings};
 use std::collections::BTreeSet;
 
 /// The file that lists the cpuidle governors that a kernel is built with.
@@ -38,8 +38,21 @@ const INTEL: &str = "GenuineIntel";
 /// The flag that has them counted.
 const SMI_FLAG: &str = "--smi";
 
-/// The first words of advice that limits idle states.
+/// The first words of advice that limits idle states, and the file that limits those of one CPU.
 const OF_IDLE_STATES: &str = "hold /dev/cpu_dma_latency";
+const IDLE_LIMIT: &str = "/power/pm_qos_resume_latency_us";
+
+/// The preemption models, with the present one in parentheses (`kernel/sched/debug.c: sched_dynamic_show`).
+const PREEMPTION: &str = "/sys/kernel/debug/sched/preempt";
+
+/// The description of the build, which names PREEMPT_RT (`init/Makefile: build-version`).
+const VERSION: &str = "/proc/version";
+
+/// The parameter that chooses the model in which a kernel is preempted almost everywhere.
+const PREEMPT_FULL: &str = "preempt=full";
+
+/// The first words of the command that installs a PREEMPT_RT kernel.
+const INSTALL_RT: &str = "apt install linux-image-rt";
 
 /// Reads the settings of a machine with `read`, which returns the contents of a file. The configuration of its kernel
 /// is passed if it is known.
@@ -59,7 +72,22 @@ pub fn settings_of(read: impl Fn(&str) -> Option<String>, config: Option<&Kernel
             options().filter(lacks).map(str::to_owned).collect()
         }
     };
-    settings_with(read, without)
+    let realtime = config.is_some_and(|config| config.is_enabled("PREEMPT_RT"))
+        || read(VERSION).is_some_and(|version| version.contains("PREEMPT_RT"));
+    let in_force = (realtime || is_preempted_fully(&read, config)).then(|| PREEMPT_FULL.to_owned());
+    Settings { in_force: in_force.into_iter().collect(), realtime, ..settings_with(read, without) }
+}
+
+/// Returns true if the kernel is known to be preempted almost everywhere: as debugfs shows, else by its configuration,
+/// which a parameter may have changed.
+fn is_preempted_fully(read: impl Fn(&str) -> Option<String>, config: Option<&KernelConfig>) -> bool {
+    match read(PREEMPTION) {
+        Some(models) => models.contains("(full)"),
+        None => {
+            let is_chosen = read("/proc/cmdline").is_some_and(|line| line.contains("preempt="));
+            !is_chosen && config.is_some_and(|config| config.is_enabled("PREEMPT"))
+        }
+    }
 }
 
 /// Returns the options that fixes need and that a kernel of this configuration does not have.
@@ -69,7 +97,9 @@ pub fn missing_options(config: &KernelConfig) -> BTreeSet<String> {
 
 /// Reads the settings of a machine whose kernel is built without these options.
 pub fn settings_with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<String>) -> Settings {
-    let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|(path, _)| path);
+    let online = read(ONLINE).and_then(|list| list.trim().parse::<CpuList>().ok()).unwrap_or_default();
+    let paths = fixes().filter_map(|fix| setting(text(&fix.action))).map(|setting| setting.path);
+    let paths = paths.flat_map(|path| of_each_cpu(&path, &online));
     let known = |path: String| read(&path).map(|value| (path, value.trim().to_owned()));
     let cpus = read(CPUINFO).unwrap_or_default();
     let is_guest = has_hypervisor_flag(&cpus);
@@ -79,31 +109,56 @@ pub fn settings_with(read: impl Fn(&str) -> Option<String>, without: BTreeSet<St
         virtual_machine: is_guest && read(STAT).is_some_and(|stat| has_steal(&stat)),
         no_idle_states: read(IDLE_DRIVER).is_some_and(|driver| driver.trim() == "none"),
         no_smi_counter: is_guest || !cpus.is_empty() && !cpus.contains(INTEL),
+        ..Settings::default()
     }
+}
+
+/// The path of a setting, or that of each CPU if each has its own.
+fn of_each_cpu(path: &str, online: &CpuList) -> Vec<String> {
+    if !path.contains(Hole::Cpu.mark()) {
+        return vec![path.to_owned()];
+    }
+    online.iter().map(|cpu| path.replace(Hole::Cpu.mark(), &cpu.to_string())).collect()
 }
 
 /// Returns true if advice is for machines and kernels of this kind.
 pub(super) fn concerns(settings: &Settings, advice: &str) -> bool {
     let of_a_guest = settings.virtual_machine || !advice.starts_with(IN_A_GUEST);
-    let is_missing = settings.no_idle_states && advice.starts_with(OF_IDLE_STATES)
-        || settings.no_smi_counter && advice.contains(SMI_FLAG)
+    let is_useless = (settings.no_idle_states || settings.idle_polls) && advice.starts_with(OF_IDLE_STATES)
+        || (settings.no_smi_counter || settings.counts_smi) && advice.contains(SMI_FLAG)
         || settings.without.contains(IRQSOFF_TRACER) && advice.contains(IRQSOFF_COMMAND);
-    of_a_guest && !is_missing
+    of_a_guest && !is_useless
 }
 
-/// Returns true if a command writes to an idle state that this machine does not have.
+/// Returns true if a command limits idle states that this machine does not have.
 pub(super) fn has_no_place_for(settings: &Settings, command: &str) -> bool {
-    settings.no_idle_states && command.contains("/cpuidle/state")
+    settings.no_idle_states && command.ends_with(IDLE_LIMIT)
 }
 
 /// Returns true if the machine already has the setting that a command would make.
 pub(super) fn has(settings: &Settings, command: &str) -> bool {
-    let Some((path, value)) = setting(command) else { return false };
+    if settings.realtime && command.starts_with(INSTALL_RT)
+        || settings.idle_polls && command.ends_with(IDLE_LIMIT)
+    {
+        return true;
+    }
+    let Some(Setting { path, value }) = setting(command) else { return false };
     let Some(now) = settings.files.get(&path) else { return false };
     // The value in force is in brackets, as in `always madvise [never]`. In a list of features those that are off
     // begin with NO_.
     *now == value
         || now.split_whitespace().any(|word| word == format!("[{value}]") || is_feature(word, value))
+        || is_within(&path, now, value)
+}
+
+/// Returns true if a file of CPUs has none but those of `value`.
+fn is_within(path: &str, now: &str, value: &str) -> bool {
+    let cpus = |text: &str| {
+        let is_mask = path.ends_with("/workqueue/cpumask") || path.ends_with("/writeback/cpumask");
+        let cpus = if is_mask { CpuList::from_mask(text).ok() } else { text.parse().ok() };
+        cpus.filter(|_| path.ends_with("cpumask"))
+    };
+    cpus(now).zip(cpus(value)).is_some_and(|(now, wanted)| !now.is_empty() && now.is_subset(&wanted))
 }
 
 /// Returns true if `/proc/stat` has any steal time: an emulator without a hypervisor counts none.
@@ -148,9 +203,16 @@ fn text<'t>(fix: &Fix<&'t str>) -> &'t str {
     }
 }
 
-/// The file and the value that a command writes: `sysctl -w NAME=VALUE` or `echo VALUE > PATH`. `None` for any other
-/// command, and for one with words that have to be replaced first.
-fn setting(command: &str) -> Option<(String, &str)> {
+/// A file and the value that a command writes into it. Both may have holes.
+#[derive(Debug, PartialEq, Eq)]
+struct Setting<'t> {
+    path: String,
+    value: &'t str,
+}
+
+/// The setting that a command makes: `sysctl -w NAME=VALUE` or `echo VALUE > PATH`. `None` for any other command, and
+/// for one with words that have to be replaced first.
+fn setting(command: &str) -> Option<Setting<'_>> {
     let (path, value) = match (command.strip_prefix("sysctl -w "), command.strip_prefix("echo ")) {
         (Some(setting), _) => {
             let (name, value) = setting.split_once('=')?;
@@ -162,8 +224,12 @@ fn setting(command: &str) -> Option<(String, &str)> {
         }
         (None, None) => return None,
     };
-    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
-    (is_plain(&path) && is_plain(value)).then_some((path, value))
+    let holes = [Hole::Cpu, Hole::Mask, Hole::Housekeeping];
+    let is_plain = |text: &str| {
+        let text = holes.iter().fold(text.to_owned(), |text, hole| text.replace(hole.mark(), ""));
+        text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-,".contains(c))
+    };
+    (is_plain(&path) && is_plain(value)).then_some(Setting { path, value })
 }
 
 #[cfg(test)]
@@ -172,11 +238,12 @@ mod tests {
 
     #[test]
     fn command_is_compared_with_its_value() {
+        let written = |command| setting(command).map(|Setting { path, value }| (path, value));
         let stat = ("/proc/sys/vm/stat_interval".to_owned(), "60");
-        assert_eq!(setting("sysctl -w vm.stat_interval=60"), Some(stat));
-        assert_eq!(setting("echo 0 > /sys/kernel/mm/ksm/run"), Some(("/sys/kernel/mm/ksm/run".into(), "0")));
-        for command in
-            ["umount /x", "echo {mask} > /x", "echo 0 > /x/cpu{cpu}/y; echo 1 > /z", "sysctl -w a=b c"]
+        assert_eq!(written("sysctl -w vm.stat_interval=60"), Some(stat));
+        assert_eq!(written("echo 0 > /sys/kernel/mm/ksm/run"), Some(("/sys/kernel/mm/ksm/run".into(), "0")));
+        assert_eq!(written("echo {mask} > /x"), Some(("/x".into(), "{mask}")));
+        for command in ["umount /x", "echo {quota}", "echo 0 > /x/cpu{cpu}/y; echo 1 > /z", "sysctl -w a=b c"]
         {
             assert_eq!(setting(command), None, "{command}");
         }
@@ -257,7 +324,7 @@ mod tests {
         let advice: Vec<&str> = advice.collect();
         assert!(!advice.is_empty() && advice.iter().all(|words| concerns(&of("intel_idle"), words)));
         assert!(!advice.iter().any(|words| concerns(&of("none"), words)));
-        let command = "echo 1 > /sys/devices/system/cpu/cpu3/cpuidle/stateDEEP/disable";
+        let command = "echo n/a > /sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us";
         assert!(has_no_place_for(&of("none"), command) && !has_no_place_for(&of("intel_idle"), command));
         assert!(!has_no_place_for(&settings_of(|_| None, None), command), "nothing is known");
     }

@@ -19,7 +19,7 @@ struct Place {
 impl Place {
     /// Eight CPUs, of which two are to be quiet.
     fn new() -> Self {
-        let named = Named { task: OtherTask::Movable(77), irq: Some(9), group: Some("pod".to_owned()) };
+        let named = Named { task: OtherTask::Movable(mover()), irq: Some(9), quota: Some(pod()) };
         let (settings, bpf_scheduler) = Default::default();
         Self { kernel: "6.12.95", line: "quiet", online: 8, quiet: "3,5", settings, bpf_scheduler, named }
     }
@@ -42,6 +42,18 @@ impl Place {
     }
 }
 
+/// The quota of a group.
+fn pod() -> Limit {
+    Limit {
+        words: "1 µs in 2 µs, cpu.max of /pod".to_owned(), file: "/sys/fs/cgroup/pod/cpu.max".to_owned()
+    }
+}
+
+/// A task that can be moved.
+fn mover() -> crate::Task {
+    crate::Task { pid: 77, comm: "cc1".into() }
+}
+
 fn advised(cause: &str, settings: &Settings) -> Vec<String> {
     Place { settings: settings.clone(), ..Place::new() }.advised(cause)
 }
@@ -59,7 +71,9 @@ fn cpus_are_filled_in() {
     assert_eq!(filled(Fix::Command("taskset -pc {housekeeping} {task}")), "taskset -pc 0-2,4 77");
     assert_eq!(filled(Fix::Command("echo 0 > /proc/irq/{irq}/x")), "echo 0 > /proc/irq/9/x");
     assert_eq!(filled(Fix::Command("echo {mask} > /x")), "echo 00000017 > /x");
-    assert_eq!(filled(Fix::Command("echo max > /x/{group}/cpu.max")), "echo max > /x/pod/cpu.max");
+    assert_eq!(filled(Fix::Command("echo {quota}")), "echo max > /sys/fs/cgroup/pod/cpu.max");
+    let of_v1 = Limit { file: "/sys/fs/cgroup/cpu/a b/cpu.cfs_quota_us".to_owned(), ..pod() };
+    assert_eq!(of_v1.without().as_deref(), Some("-1 > '/sys/fs/cgroup/cpu/a b/cpu.cfs_quota_us'"));
 }
 
 /// A fix on a machine of four CPUs that was booted with this line.
@@ -105,6 +119,20 @@ fn present_settings_and_missing_options_are_no_fixes() {
     assert!(!fixes.contains(&interval.to_owned()), "{fixes:?}");
 }
 
+/// A write to the affinity of a managed interrupt is refused.
+#[test]
+fn interrupt_lines_that_only_the_kernel_moves_are_not_moved() {
+    let of = |fixed: &[u32]| {
+        let settings = Settings { fixed_irqs: fixed.iter().copied().collect(), ..Settings::default() };
+        Place { settings, ..Place::new() }
+    };
+    for cause in ["device", "kernel-thread:irq"] {
+        let moved = "echo 0-2,4,6-7 > /proc/irq/9/smp_affinity_list".to_owned();
+        assert!(of(&[8]).advised(cause).contains(&moved), "{cause}");
+        assert_eq!(of(&[9]).advised(cause), ["boot with isolcpus=domain,managed_irq,3,5 rcu_nocbs=3,5"]);
+    }
+}
+
 #[test]
 fn lack_of_other_cpus_is_reported() {
     let all = Place { online: 2, quiet: "0-1", ..Place::new() };
@@ -131,8 +159,8 @@ fn places() -> Vec<Place> {
     let ended = |starter| OtherTask::Ended { comm: "gzip".into(), starter };
     let tasks = [
         OtherTask::Unknown,
-        OtherTask::Movable(77),
-        OtherTask::Process(70),
+        OtherTask::Movable(mover()),
+        OtherTask::Process(crate::Task { pid: 70, comm: "pool".into() }),
         OtherTask::Bound("ktimers/1".into()),
         OtherTask::Bound("kworker/1:2".into()),
         ended(None),
@@ -148,7 +176,7 @@ fn places() -> Vec<Place> {
             tasks.iter().flat_map(|task| [(task.clone(), false), (task.clone(), true)])
         {
             for settings in [Settings::default(), bare.clone()] {
-                let named = Named { task: task.clone(), irq: Some(9), group: Some("pod".to_owned()) };
+                let named = Named { task: task.clone(), irq: Some(9), quota: Some(pod()) };
                 places.push(Place { kernel, line: "quiet", online, quiet, settings, bpf_scheduler, named });
             }
         }
@@ -160,7 +188,6 @@ fn places() -> Vec<Place> {
 fn no_fix_is_empty_or_names_missing_things() {
     for place in places() {
         let nothing_left = place.quiet.parse::<CpuList>().unwrap() == CpuList::first(place.online);
-        let unknown = matches!(place.named.task, OtherTask::Unknown);
         for rule in rules::all() {
             for fix in place.advised(rule.id) {
                 let about = format!(
@@ -169,11 +196,11 @@ fn no_fix_is_empty_or_names_missing_things() {
                 );
                 assert!(!fix.ends_with([' ', '=', ',']) && !fix.contains(['{', '}']), "{about}");
                 assert!(!fix.contains("=,"), "{about}");
-                assert!(!fix.contains("GROUP/cpu.max"), "{about}");
                 let words: Vec<&str> = fix.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
                 let is_left = |word: &str| words.contains(&word);
-                assert!(!is_left("HOUSEKEEPING-CPUS") && !is_left("MASK"), "{about}");
-                assert!(unknown || !is_left("PID"), "{about}");
+                for word in ["HOUSEKEEPING-CPUS", "MASK", "PID", "TID", "IRQ", "GROUP", "DEVICE", "UNIT"] {
+                    assert!(!is_left(word), "{about}");
+                }
                 if nothing_left {
                     assert!(
                         !fix.contains("taskset -") && !fix.starts_with("boot with nohz_full=N"),
@@ -181,7 +208,7 @@ fn no_fix_is_empty_or_names_missing_things() {
                     );
                 }
                 let moves = fix.contains("taskset -") && fix.ends_with(" 77");
-                assert!(!moves || matches!(place.named.task, OtherTask::Movable(77)), "{about}");
+                assert!(!moves || place.named.task == OtherTask::Movable(mover()), "{about}");
                 let domain = fix.contains("isolcpus=") && fix.contains("domain");
                 assert!(!(place.bpf_scheduler && domain), "{about}");
             }
@@ -206,11 +233,13 @@ fn bound_task_is_not_moved() {
     assert_eq!(first(&with(starter(None)), "other-task:gzip"), "taskset -apc 0-2,4,6-7 7");
     let unit = "systemctl set-property --runtime timerd.service AllowedCPUs=0-2,4,6-7";
     assert_eq!(first(&with(starter(Some("timerd.service"))), "other-task:gzip"), unit);
-    assert_eq!(with(OtherTask::Process(70)).advised("other-task:x")[0], "taskset -apc 0-2,4,6-7 70");
+    assert_eq!(
+        with(OtherTask::Process(crate::Task { pid: 70, comm: "pool".into() })).advised("other-task:x")[0],
+        "taskset -apc 0-2,4,6-7 70"
+    );
     let unknown = OtherTask::Ended { comm: "gzip".into(), starter: None };
     assert!(
-        first(&with(unknown), "other-task:gzip")
-            .starts_with("keep gzip off the CPU: systemctl set-property UNIT")
+        first(&with(unknown), "other-task:gzip").starts_with("keep gzip off the CPU: AllowedCPUs=0-2,4,6-7")
     );
     let worker = |comm: &str| with(OtherTask::Bound(comm.into())).advised("workqueue:some_fn");
     let masks = |fixes: &[String]| fixes.iter().any(|fix| fix.contains("/workqueue/cpumask"));
@@ -284,4 +313,55 @@ fn known_numbers_and_lists_are_filled_into_all_commands() {
         let left = words.filter(|word| ["N", "cpuN", "MASK", "CPUS", "HOUSEKEEPING"].contains(word));
         assert_eq!(left.count(), 0, "{text}");
     }
+}
+
+/// The kernel's defaults, and what the measurement holds itself, are in force without a parameter or a file.
+#[test]
+fn settings_in_effect_are_no_fixes() {
+    let config = |text: &str| settings_of(|_| None, Some(&dyntick_model::KernelConfig::parse(text)));
+    let preempt = |settings: &Settings| advised("late-preemption-off", settings);
+    let has = |fixes: &[String], text: &str| fixes.iter().any(|fix| fix.contains(text));
+    let voluntary = config("CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\n");
+    assert!(has(&preempt(&voluntary), "preempt=full") && has(&preempt(&voluntary), "image-rt"));
+    let full = config("CONFIG_PREEMPT=y\nCONFIG_PREEMPT_DYNAMIC=y\n");
+    assert!(!has(&preempt(&full), "preempt=full") && has(&preempt(&full), "image-rt"));
+    let debugfs = |models: &'static str| {
+        settings_of(|path| path.ends_with("sched/preempt").then(|| models.to_owned()), None)
+    };
+    assert!(!has(&preempt(&debugfs("none voluntary (full)")), "preempt=full"));
+    assert!(has(&preempt(&debugfs("none (voluntary) full")), "preempt=full"));
+    let version = "Linux version 6.12.1 #1 SMP PREEMPT_RT x\n";
+    let rt = settings_of(|path| (path == "/proc/version").then(|| version.to_owned()), None);
+    assert!(!has(&preempt(&rt), "preempt=full") && !has(&preempt(&rt), "image-rt"));
+
+    let idle = |settings: Settings| advised("late-idle", &settings);
+    assert_eq!(idle(Settings { idle_polls: true, ..Settings::default() }), [] as [String; 0]);
+    let limited = "echo n/a > /sys/devices/system/cpu/cpu5/power/pm_qos_resume_latency_us";
+    assert!(has(&idle(Settings::default()), limited));
+    let files = |path: &str| match path {
+        "/sys/devices/system/cpu/online" => Some("0-7\n".to_owned()),
+        "/sys/devices/system/cpu/cpu5/power/pm_qos_resume_latency_us" => Some("n/a\n".to_owned()),
+        "/sys/devices/virtual/workqueue/cpumask" => Some("07\n".to_owned()),
+        _ => None,
+    };
+    assert!(!has(&idle(settings_of(files, None)), limited));
+
+    let cpumask = |settings: &Settings| has(&advised("workqueue:some_fn", settings), "workqueue/cpumask");
+    assert!(cpumask(&Settings::default()) && !cpumask(&settings_of(files, None)), "0-2 are within 0-2,4,6-7");
+    let smi = |counts_smi| advised("late-interrupts-off", &Settings { counts_smi, ..Settings::default() });
+    assert!(has(&smi(false), "--smi") && !has(&smi(true), "--smi"));
+}
+
+/// A number alone does not tell what is moved.
+#[test]
+fn task_of_a_command_is_named() {
+    let place = Place::new();
+    let effects = |cause: &str, place: &Place| {
+        let rule = rules::get(&crate::CauseId::parse(cause).unwrap());
+        place.ask(|host, target| fixes(rule, host, target)).remove(0).effect.into_owned()
+    };
+    assert!(effects("other-task:cc1", &place).starts_with("cc1 [77]: "));
+    let task = OtherTask::Process(crate::Task { pid: 70, comm: "pool".into() });
+    let several = Place { named: Named { task, ..place.named.clone() }, ..place };
+    assert!(effects("other-task:x", &several).contains("all threads of pool [70]"));
 }

@@ -4,6 +4,7 @@
 use super::Question;
 use crate::CauseId;
 use crate::rules::named::*;
+use crate::throttles::Throttles;
 use dyntick_model::{Event, EventKind, Interrupt, Map, Softirq, Symbol};
 
 /// The progress of a wake-up.
@@ -27,6 +28,8 @@ pub(super) enum Doing {
     Nmi,
     /// The kernel gives the CPU to the woken thread.
     Switch,
+    /// Anything, while the control group of the woken thread had used up its CPU quota there.
+    Throttled,
     In(Frame),
     Idle(Option<u32>),
     Task(i32),
@@ -76,6 +79,11 @@ impl Frame {
         }
     }
 
+    /// Returns true for an interrupt in which all work has events: without them it only begins or ends.
+    pub fn is_way(&self) -> bool {
+        matches!(self.kind, FrameKind::Vector(Interrupt::Timer | Interrupt::Reschedule))
+    }
+
     /// The cause, if no interruption has one.
     pub fn cause(&self) -> CauseId {
         match &self.kind {
@@ -98,8 +106,10 @@ pub(super) fn nmi_before(event: &Event) -> u64 {
 }
 
 /// The state of one CPU.
-pub(super) struct Scan {
+pub(super) struct Scan<'a> {
     cpu: u32,
+    limits: &'a [u64],
+    throttles: Throttles,
     tid: i32,
     due_ns: u64,
     pub phase: Phase,
@@ -109,16 +119,17 @@ pub(super) struct Scan {
     works: Map<i32, Symbol>,
 }
 
-impl Scan {
-    pub fn new(question: &Question<'_>) -> Self {
-        let Question { cpu, tid, due_ns, .. } = *question;
-        let (frames, works) = (Vec::new(), Map::default());
-        Self { cpu, tid, due_ns, phase: Phase::Asleep, task: None, idle: None, frames, works }
+impl<'a> Scan<'a> {
+    pub fn new(question: &Question<'a>) -> Self {
+        let Question { cpu, tid, due_ns, limits, throttles_threads, .. } = *question;
+        let (frames, works, throttles) = (Vec::new(), Map::default(), Throttles::new(throttles_threads));
+        let (phase, task, idle) = (Phase::Asleep, None, None);
+        Self { cpu, limits, throttles, tid, due_ns, phase, task, idle, frames, works }
     }
 
     /// The begins of the open entries when the thread was woken on this CPU: of the timer interrupt that is part of
     /// every wake-up.
-    pub fn waking(question: &Question<'_>) -> Vec<u64> {
+    pub fn waking(question: &Question<'a>) -> Vec<u64> {
         let mut scan = Self::new(question);
         for event in question.events.iter().take_while(|event| event.ts < question.woke_ns) {
             scan.take(event);
@@ -136,14 +147,20 @@ impl Scan {
     /// thread set before.
     pub fn expires(question: &Question<'_>) -> Option<u64> {
         let set = question.events.iter().take_while(|event| event.ts < question.due_ns).filter_map(|event| {
-            let EventKind::HrtimerStart { function, expires, .. } = &event.kind else { return None };
-            (event.pid == question.tid && &**function == "hrtimer_wakeup").then_some(*expires)
+            let EventKind::HrtimerStart { function, expires, soft, .. } = &event.kind else { return None };
+            (event.pid == question.tid && &**function == "hrtimer_wakeup").then_some((*expires, *soft))
         });
-        let expires = u64::try_from(set.last()?).ok()?;
-        (expires > question.due_ns && expires < question.woke_ns).then_some(expires)
+        let (expires, soft) = set.last()?;
+        let (expires, soft) = (u64::try_from(expires).ok()?, u64::try_from(soft).ok()?);
+        // It may expire before, in the interrupt of another timer; one whose time had not come did not wake the thread.
+        (soft < question.woke_ns && question.due_ns < expires).then_some(expires)
     }
 
     pub fn doing(&self) -> Doing {
+        let waits = matches!(self.phase, Phase::Woken | Phase::PassedOver);
+        if waits && self.throttles.of(self.cpu, self.limits, self.tid).is_some() {
+            return Doing::Throttled;
+        }
         if let Some(frame) = self.frames.last() {
             return Doing::In(frame.clone());
         }
@@ -173,12 +190,18 @@ impl Scan {
         wakes && event.ts >= self.due_ns && self.phase == Phase::Asleep
     }
 
+    /// Returns true if an event of any CPU throttles a group here, or ends that.
+    pub fn is_throttled_by(&self, event: &Event) -> bool {
+        self.throttles.changes(event) == Some(self.cpu)
+    }
+
     /// Applies an event of any CPU.
     pub fn take(&mut self, event: &Event) {
         use EventKind::*;
         if self.wakes(event) {
             self.phase = Phase::Woken;
         }
+        self.throttles.event(event);
         if event.cpu != self.cpu {
             return;
         }

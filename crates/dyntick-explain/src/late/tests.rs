@@ -26,7 +26,7 @@ fn timer(ts: u64, pid: i32) -> [Event; 5] {
     let function: Symbol = "hrtimer_wakeup".into();
     [
         event(ts, pid, EventKind::InterruptEntry { source: Interrupt::Timer }),
-        event(ts + 100, pid, EventKind::HrtimerEntry { timer: 1, function }),
+        event(ts + 100, pid, EventKind::HrtimerEntry { timer: 1, function, now: 0 }),
         woken(ts + 300, pid),
         event(ts + 400, pid, EventKind::HrtimerExit { timer: 1 }),
         event(ts + 500, pid, EventKind::InterruptExit { source: Interrupt::Timer }),
@@ -45,6 +45,9 @@ fn story_of(woke_ns: u64, priority: u32, events: &[Event]) -> Option<Story> {
         events,
         interruptions: &[],
         idle_states: &[("POLL".into(), 0), ("C6".into(), 290)],
+        limits: &[3],
+        no_real_time_limit: false,
+        throttles_threads: false,
         threads: &threads,
     })
 }
@@ -69,6 +72,45 @@ fn idle_state_with_a_long_exit_latency_is_named() {
     assert_eq!(story.spans[0].text, "idle in C6 (exit latency 290 µs)");
     assert_eq!(story.top().unwrap().ns, 290_200);
     assert_eq!(story.unattributed_ns(), 0);
+}
+
+#[test]
+fn time_that_no_idle_state_takes_is_not_its_exit() {
+    let mut events =
+        vec![switch(DUE - 9000, TID, 0), event(DUE - 8000, 0, EventKind::CpuIdle { state: Some(0) })];
+    events.extend(timer(DUE + 5_000_000, 0));
+    events.push(switch(DUE + 5_001_500, 0, TID));
+    let story = story_of(DUE + 5_002_000, 95, &events).unwrap();
+    assert_eq!(shares(&story), owned([("late-nothing", 5_000_000), ("late-path", 2000)]));
+    assert_eq!(story.unattributed_ns(), 5_000_000);
+}
+
+#[test]
+fn gap_within_the_interrupt_that_wakes_is_no_part_of_the_way() {
+    let mut events = vec![switch(DUE - 9000, TID, 0)];
+    let [entry, timer @ ..] = timer(DUE + 500, 0);
+    events.push(entry);
+    events.extend(timer.into_iter().map(|event| Event { ts: event.ts + 1_700_000, ..event }));
+    events.push(switch(DUE + 1_702_000, 0, TID));
+    let story = story_of(DUE + 1_703_000, 95, &events).unwrap();
+    assert_eq!(story.top().unwrap().cause, "late-nothing");
+    assert_eq!(story.unattributed_ns(), 1_700_100);
+}
+
+#[test]
+fn real_time_limit_is_told_by_the_timer_of_its_period() {
+    let waiting = |function: &str| {
+        let mut events = vec![switch(DUE - 9000, TID, 0)];
+        events.extend(timer(DUE + 500, 0));
+        events.push(event(DUE + 50_000_000, 0, EventKind::InterruptEntry { source: Interrupt::Timer }));
+        let function: Symbol = function.into();
+        events.push(event(DUE + 50_000_100, 0, EventKind::HrtimerEntry { timer: 2, function, now: 0 }));
+        events.push(switch(DUE + 50_002_000, 0, TID));
+        let story = story_of(DUE + 50_003_000, 95, &events).unwrap();
+        story.top().unwrap().cause.to_string()
+    };
+    assert_eq!(waiting("sched_rt_period_timer"), "late-real-time-limit");
+    assert_eq!(waiting("tick_nohz_handler"), "late-nothing");
 }
 
 #[test]
@@ -113,6 +155,26 @@ fn unknown_task_that_got_the_cpu_first_is_named() {
     let story = story_of(DUE + 63_000, 95, &events).unwrap();
     assert_eq!(shares(&story), owned([("other-task", 60_000), ("late-idle", 500), ("late-path", 2500)]));
     assert_eq!(story.top().unwrap().chain.texts(), ["thread 55 was scheduled first"]);
+}
+
+/// The timer may expire up to its slack later, and expires before in another timer's interrupt.
+#[test]
+fn timer_slack_ends_with_the_first_timer_interrupt() {
+    let due = DUE as i64;
+    let set = EventKind::HrtimerStart {
+        timer: 1,
+        function: "hrtimer_wakeup".into(),
+        expires: due + 50_000,
+        soft: due,
+    };
+    let story = |interrupt: u64| {
+        let mut events = vec![event(DUE - 9500, TID, set.clone()), switch(DUE - 9000, TID, 0)];
+        events.extend(timer(DUE + interrupt, 0));
+        events.push(switch(DUE + interrupt + 1000, 0, TID));
+        shares(&story_of(DUE + interrupt + 1500, 0, &events).unwrap())
+    };
+    assert_eq!(story(30_000), owned([("late-slack", 30_000), ("late-path", 1500)]));
+    assert_eq!(story(53_000), owned([("late-slack", 50_000), ("late-idle", 3000), ("late-path", 1500)]));
 }
 
 #[test]

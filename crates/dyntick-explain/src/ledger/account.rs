@@ -7,6 +7,16 @@ use crate::waking::LONGEST_IDLE_EXIT_NS;
 use crate::{Class, Context, Task};
 use dyntick_model::{Map, Symbol};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// A system call by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId {
+    /// The number, in the kernel's table for programs of its own word size, or of 32 bits.
+    pub number: u32,
+    /// True for a system call of 32 bits of a kernel of 64 bits.
+    pub compat: bool,
+}
 
 /// A use of a thread's time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,18 +25,21 @@ pub enum Spent {
     Ran,
     /// It had a CPU in user mode; system calls are recorded.
     RanInUserMode,
-    /// It had a CPU for the system call of this number.
-    Called(u32),
+    /// It had a CPU for this system call.
+    Called(CallId),
     /// It had a CPU for page faults of this kind.
     Fault(Fault),
+    /// It had a CPU to free memory of its control group, which had reached a limit.
+    Reclaimed,
     /// Interrupts, NMIs and softirqs had its CPU.
     Interrupted,
     /// It wanted a CPU that a task had, which is listed under this name.
     Preempted(Symbol),
     /// It wanted a CPU, and the limit of real-time tasks kept it off.
     RealTimeLimit,
-    /// It wanted a CPU that ran nothing: the quota of its control group was used up.
-    Quota,
+    /// It wanted a CPU, and the CPU quota of its control group was used up: that of this group, by the number of its
+    /// folder, if that was seen; else the CPU ran nothing, and its group has a quota.
+    Quota(Option<u64>),
     /// It wanted a CPU that ran nothing, and why is not known.
     NothingRan,
     /// It was moved to another CPU, and that one left idle for it.
@@ -43,6 +56,8 @@ pub enum Spent {
     Kept(Symbol, Symbol),
     /// It slept by its own will: the place, if it is known.
     Slept(Option<Place>),
+    /// It slept on after the time that it asked for, until the end of its timer's slack or an earlier timer interrupt.
+    Slack,
     /// It ran or waited on CPUs that are not recorded, or nothing was seen of it yet.
     Unseen,
 }
@@ -55,10 +70,11 @@ impl Spent {
             Spent::RanInUserMode => "user-mode",
             Spent::Called(_) => "system-call",
             Spent::Fault(_) => "fault",
+            Spent::Reclaimed => "reclaim",
             Spent::Interrupted => "interrupted",
             Spent::Preempted(_) => "preempted",
             Spent::RealTimeLimit => "real-time-limit",
-            Spent::Quota => "quota",
+            Spent::Quota(_) => "quota",
             Spent::NothingRan => "nothing-ran",
             Spent::Moved => "moved",
             Spent::WakingUp => "waking-up",
@@ -67,6 +83,7 @@ impl Spent {
             Spent::Blocked(_) => "blocked",
             Spent::Kept(..) => "kept",
             Spent::Slept(_) => "slept",
+            Spent::Slack => "timer-slack",
             Spent::Unseen => "unseen",
         }
     }
@@ -79,10 +96,19 @@ impl Spent {
         }
     }
 
+    /// The function of the kernel in which the thread slept, if it did and that is known.
+    pub fn function(&self) -> Option<&Symbol> {
+        match self {
+            Spent::Blocked(Some(place)) | Spent::Slept(Some(place)) => Some(&place.function),
+            _ => None,
+        }
+    }
+
     /// Returns true if the thread wanted to go on in this time and could not.
     pub fn is_lost(&self) -> bool {
         use Spent::*;
-        !matches!(self, Ran | RanInUserMode | Called(_) | Slept(_) | Unseen)
+        // Slack is what a thread agrees to that asks for no other: an event loop has it with each timeout.
+        !matches!(self, Ran | RanInUserMode | Called(_) | Slept(_) | Slack | Unseen)
     }
 }
 
@@ -145,7 +171,7 @@ pub struct ThreadAccount {
     /// The number of its page faults by kind, whose time is known if [`Spent::Fault`] is there.
     pub faults: BTreeMap<Fault, u64>,
     /// The complete system calls by number, from entry to exit.
-    pub calls: BTreeMap<u32, Amount>,
+    pub calls: BTreeMap<CallId, Amount>,
     /// Its moves to another CPU, by those that moved it.
     pub moves: BTreeMap<Ended, u64>,
 }
@@ -161,6 +187,7 @@ pub(super) struct Account {
     /// The time in which it had a CPU, with interrupts and page faults.
     ran: Amount,
     interrupted: Amount,
+    reclaimed: Amount,
     /// The time of that in which it spun for locks.
     spun_ns: u64,
     faults: BTreeMap<Fault, u64>,
@@ -169,8 +196,8 @@ pub(super) struct Account {
     /// The waits for a CPU that another task had, by that task.
     preempted: Map<i32, (Task, Amount)>,
     /// The time with a CPU for system calls, and the calls from entry to exit, by number.
-    call_times: BTreeMap<u32, Amount>,
-    calls: BTreeMap<u32, Amount>,
+    call_times: BTreeMap<CallId, Amount>,
+    calls: BTreeMap<CallId, Amount>,
     moves: BTreeMap<Ended, u64>,
     /// The delays of its last waits for a CPU: begin, end, and the name of the task that had it.
     delays: VecDeque<(u64, u64, Symbol)>,
@@ -178,6 +205,8 @@ pub(super) struct Account {
     class: Option<Class>,
     /// True if its control group has a quota.
     has_quota: bool,
+    /// The groups whose CPU quota limits it.
+    limits: Arc<[u64]>,
 }
 
 impl Account {
@@ -185,11 +214,13 @@ impl Account {
         Self {
             class: context.known.classes.get(&thread).copied(),
             has_quota: context.known.quotas.contains_key(&thread),
+            limits: context.known.limits.get(&thread).cloned().unwrap_or_default(),
             preempted: Map::default(),
             born: Some(born),
             lived_ns: 0,
             ran: Amount::default(),
             interrupted: Amount::default(),
+            reclaimed: Amount::default(),
             spun_ns: 0,
             faults: BTreeMap::new(),
             fault_times: BTreeMap::new(),
@@ -203,6 +234,21 @@ impl Account {
 
     pub fn died(&mut self, now: u64) {
         self.lived_ns += now.saturating_sub(self.born.take().unwrap_or(now));
+    }
+
+    /// The groups whose CPU quota limits it, by the numbers of their folders. No real-time task has one.
+    pub fn limits(&self) -> Arc<[u64]> {
+        match self.class {
+            Some(Class::RealTime | Class::Deadline) => Arc::default(),
+            _ => self.limits.clone(),
+        }
+    }
+
+    /// Takes the limits of the one that started it, if its own are not known.
+    pub fn inherit(&mut self, limits: Option<Arc<[u64]>>) {
+        if self.limits.is_empty() {
+            self.limits = limits.unwrap_or_default();
+        }
     }
 
     /// Notes that its TID is used again.
@@ -229,6 +275,10 @@ impl Account {
         self.interrupted.add(ns);
     }
 
+    pub fn reclaimed(&mut self, ns: u64) {
+        self.reclaimed.add(ns);
+    }
+
     pub fn fault_began(&mut self, kind: Fault) {
         *self.faults.entry(kind).or_default() += 1;
     }
@@ -238,10 +288,10 @@ impl Account {
     }
 
     /// Adds a system call: the time with a CPU for it, and from entry to exit if both were seen.
-    pub fn called(&mut self, number: u32, ran_ns: u64, lasted_ns: Option<u64>) {
-        self.call_times.entry(number).or_default().add(ran_ns);
+    pub fn called(&mut self, id: CallId, ran_ns: u64, lasted_ns: Option<u64>) {
+        self.call_times.entry(id).or_default().add(ran_ns);
         if let Some(ns) = lasted_ns {
-            self.calls.entry(number).or_default().add(ns);
+            self.calls.entry(id).or_default().add(ns);
         }
     }
 
@@ -261,12 +311,12 @@ impl Account {
 
     /// Adds a wait for a CPU that has ended.
     pub fn waited(&mut self, ready: Ready, now: u64, context: &Context) {
-        let is_real_time = self.class == Some(Class::RealTime);
+        let is_limited = self.class == Some(Class::RealTime) && !context.known.no_real_time_limit;
         let is_fair = |task: &Task| context.known.classes.get(&task.pid) == Some(&Class::Fair);
         // Beyond the time of a switch the scheduler prefers real-time tasks, unless they have used up their share.
         let mut limited_ns = 0;
         for (task, ns) in &ready.by {
-            if is_real_time && *ns > LONGEST_IDLE_EXIT_NS && is_fair(task) {
+            if is_limited && *ns > LONGEST_IDLE_EXIT_NS && is_fair(task) {
                 limited_ns += ns;
                 continue;
             }
@@ -274,18 +324,18 @@ impl Account {
         }
         let delay = ready.by.iter().max_by_key(|(_, ns)| *ns);
         if let Some((task, _)) = delay {
-            if self.delays.len() == MOST_DELAYS {
-                self.delays.pop_front();
-            }
-            self.delays.push_back((ready.begin, now, task.comm.clone()));
+            self.delayed(ready.begin, now, task.comm.clone());
+        }
+        for (group, ns) in ready.throttled {
+            self.add(Spent::Quota(Some(group)), ns);
         }
         // An idle CPU takes a task at once, unless its group may not run.
         let is_way = limited_ns == 0 && ready.idle_ns <= LONGEST_IDLE_EXIT_NS;
         let spent = match &ready.moved {
             Some(_) if is_way => Spent::Moved,
             None if is_way && ready.woken => Spent::WakingUp,
-            _ if is_real_time => Spent::RealTimeLimit,
-            _ if self.has_quota => Spent::Quota,
+            _ if is_limited => Spent::RealTimeLimit,
+            _ if self.has_quota => Spent::Quota(None),
             _ => Spent::NothingRan,
         };
         let (is_move, ns) = (spent == Spent::Moved, ready.idle_ns + limited_ns);
@@ -293,6 +343,14 @@ impl Account {
         if let Some(by) = ready.moved.filter(|_| is_move && ns > 0) {
             self.spent.entry(Spent::Moved).or_default().add_by(by, ns);
         }
+    }
+
+    /// Notes a wait for a CPU for those that wait for this thread.
+    pub fn delayed(&mut self, begin: u64, end: u64, by: Symbol) {
+        if self.delays.len() == MOST_DELAYS {
+            self.delays.pop_front();
+        }
+        self.delays.push_back((begin, end, by));
     }
 
     /// Adds a wait for a CPU that this task had.
@@ -338,7 +396,12 @@ impl Account {
             (Sleep::Traced, _) => (Spent::Traced, by),
             (Sleep::Uninterruptible, _) => (Spent::Blocked(asleep.place), by),
             _ if asleep.place.as_ref().is_some_and(Place::is_forced) => (Spent::Blocked(asleep.place), by),
-            _ => (Spent::Slept(asleep.place), by),
+            _ => {
+                let slack_ns = asleep.slack_ns.min(ns);
+                self.add(Spent::Slack, slack_ns);
+                ns -= slack_ns;
+                (Spent::Slept(asleep.place), by)
+            }
         };
         if ns == 0 {
             return;
@@ -383,15 +446,18 @@ impl Account {
             ran.ns -= amount.ns;
             spent.insert(Spent::Fault(kind), amount);
         }
-        self.interrupted.ns = self.interrupted.ns.min(ran.ns);
-        ran.ns -= self.interrupted.ns;
-        for (number, mut amount) in self.call_times {
+        for part in [&mut self.reclaimed, &mut self.interrupted] {
+            part.ns = part.ns.min(ran.ns);
+            ran.ns -= part.ns;
+        }
+        for (id, mut amount) in self.call_times {
             amount.ns = amount.ns.min(ran.ns);
             ran.ns -= amount.ns;
-            spent.insert(Spent::Called(number), amount);
+            spent.insert(Spent::Called(id), amount);
         }
         let rest = if calls { Spent::RanInUserMode } else { Spent::Ran };
-        for (key, amount) in [(Spent::Interrupted, self.interrupted), (rest, ran)] {
+        let parts = [(Spent::Reclaimed, self.reclaimed), (Spent::Interrupted, self.interrupted), (rest, ran)];
+        for (key, amount) in parts {
             if amount.ns > 0 {
                 spent.insert(key, amount);
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A thread that is followed: its state, and the system call, the page fault and the wait for a lock that it is in.
 
-use super::account::{Account, Spent};
+use super::account::{Account, CallId, Spent};
 use super::wait::{Asleep, Ended, Ready};
 use super::{Cpus, Fault, Place};
 use crate::{Context, Task};
@@ -41,6 +41,15 @@ pub(super) struct Handling {
     pub kind: Fault,
     /// The time for which the thread had had a CPU when it began ([`Followed::cpu_ns`]).
     pub began_at: u64,
+    /// The time of it in which the thread spun for a lock or freed memory.
+    pub other_ns: u64,
+}
+
+/// Memory of a control group that is being freed.
+#[derive(Debug)]
+pub(super) struct Reclaim {
+    /// The time for which the thread had had a CPU when it began.
+    pub began_at: u64,
     /// The time of it in which the thread spun for a lock.
     pub locked_ns: u64,
 }
@@ -48,6 +57,8 @@ pub(super) struct Handling {
 /// A lock that a thread waits for. It may spin before it sleeps.
 #[derive(Debug)]
 pub(super) struct LockWait {
+    /// Its address.
+    pub lock: u64,
     /// The time for which the thread had had a CPU when it began.
     pub began_at: u64,
     pub slept_ns: u64,
@@ -56,10 +67,28 @@ pub(super) struct LockWait {
     pub by: Option<Ended>,
 }
 
+/// The timer that a thread set to end its sleep. The times are ns of the timer's clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SleepTimer {
+    pub timer: u64,
+    /// The last time at which it may expire.
+    pub expires: i64,
+    /// The time that the thread asked for.
+    pub soft: i64,
+}
+
+impl SleepTimer {
+    /// The time of its slack that passed until a timer's handler runs, ns; 0 if that is another timer.
+    pub fn slack_ns(&self, (timer, now): (u64, i64)) -> u64 {
+        let used = now.min(self.expires).saturating_sub(self.soft);
+        if timer == self.timer { used.max(0) as u64 } else { 0 }
+    }
+}
+
 /// A system call that a thread makes.
 #[derive(Debug)]
 pub(super) struct Call {
-    pub number: u32,
+    pub id: CallId,
     pub begin: u64,
     /// The time for which the thread had had a CPU when it began.
     pub began_at: u64,
@@ -74,7 +103,11 @@ pub(super) struct Followed {
     pub state: State,
     pub call: Option<Call>,
     pub fault: Option<Handling>,
+    pub reclaim: Option<Reclaim>,
     pub lock: Option<LockWait>,
+    pub timer: Option<SleepTimer>,
+    /// The time since which a task of this name has the CPU that it wants, on a CPU that is not recorded.
+    pub kept_elsewhere: Option<(u64, Symbol)>,
     pub account: Account,
 }
 
@@ -101,25 +134,40 @@ impl Followed {
 
     /// Adds a page fault that is over.
     pub fn fault_ended(&mut self, now: u64) {
-        let Some(Handling { kind, began_at, locked_ns }) = self.fault.take() else { return };
-        let ns = self.cpu_ns(now).saturating_sub(began_at).saturating_sub(locked_ns);
+        let Some(Handling { kind, began_at, other_ns }) = self.fault.take() else { return };
+        let ns = self.cpu_ns(now).saturating_sub(began_at).saturating_sub(other_ns);
         self.account.faulted(kind, ns);
         self.not_for_call(ns);
     }
 
     /// Adds a page fault whose end was not seen: its time until the thread gave its CPU up last.
     pub fn fault_without_end(&mut self) {
-        if let Some(Handling { kind, began_at, .. }) = self.fault.take() {
-            self.account.faulted(kind, self.account.ran_ns().saturating_sub(began_at));
+        if let Some(Handling { kind, began_at, other_ns }) = self.fault.take() {
+            let ns = self.account.ran_ns().saturating_sub(began_at).saturating_sub(other_ns);
+            self.account.faulted(kind, ns);
         }
+    }
+
+    /// Adds memory that was freed until now, at the end of that or of the window.
+    pub fn reclaimed(&mut self, now: u64) {
+        let Some(Reclaim { began_at, locked_ns }) = self.reclaim.take() else { return };
+        let ns = self.cpu_ns(now).saturating_sub(began_at).saturating_sub(locked_ns);
+        self.account.reclaimed(ns);
+        if let Some(fault) = &mut self.fault {
+            fault.other_ns += ns;
+        }
+        self.not_for_call(ns);
     }
 
     /// Adds a wait for a lock that is over, or that the window ended.
     pub fn waited_for_lock(&mut self, now: u64) {
-        let Some(LockWait { began_at, slept_ns, place, by }) = self.lock.take() else { return };
+        let Some(LockWait { began_at, slept_ns, place, by, .. }) = self.lock.take() else { return };
         let spun_ns = self.cpu_ns(now).saturating_sub(began_at);
         if let Some(fault) = &mut self.fault {
-            fault.locked_ns += spun_ns;
+            fault.other_ns += spun_ns;
+        }
+        if let Some(reclaim) = &mut self.reclaim {
+            reclaim.locked_ns += spun_ns;
         }
         self.not_for_call(spun_ns);
         self.account.waited_for_lock(place.unwrap_or_else(Place::lock), spun_ns, slept_ns, by);
@@ -137,9 +185,9 @@ impl Followed {
 
     /// Adds a system call that is over; `whole` is false if only the window is.
     pub fn called(&mut self, now: u64, whole: bool) {
-        let Some(Call { number, begin, began_at, other_ns }) = self.call.take() else { return };
+        let Some(Call { id, begin, began_at, other_ns }) = self.call.take() else { return };
         let ran_ns = self.cpu_ns(now).saturating_sub(began_at).saturating_sub(other_ns);
-        self.account.called(number, ran_ns, whole.then(|| now.saturating_sub(begin)));
+        self.account.called(id, ran_ns, whole.then(|| now.saturating_sub(begin)));
     }
 
     /// Notes time of the present system call that is counted elsewhere.
@@ -163,7 +211,7 @@ impl Followed {
             State::Running { since } => self.account.ran(since, now),
             State::Unseen { since } => self.account.add(Spent::Unseen, now.saturating_sub(since)),
             State::Ready(mut ready) => {
-                ready.until(now, cpus.task(ready.cpu));
+                cpus.divide(&mut ready, self.task.pid, now);
                 self.account.waited(ready, now, context);
             }
             State::Asleep(asleep) => self.account.slept(asleep, now, None, None, None),

@@ -36,8 +36,14 @@ pub enum Waits {
     Thaw,
     /// A page that is read or written, or a disk.
     Io,
-    /// Free memory, or the memory limit of a control group.
+    /// The journal of a file system.
+    Journal,
+    /// Free memory.
     Memory,
+    /// Memory of a control group that has reached a limit.
+    MemoryLimit,
+    /// A page that had been swapped out.
+    Swap,
     /// A grace period of RCU.
     Rcu,
     /// A lock or a condition of the program (futex).
@@ -99,9 +105,9 @@ const KNOWN: &[(&str, Waits)] = &[
     ("rtlock_slowlock", Waits::Lock),
     ("rt_spin_lock", Waits::Lock),
     ("rwbase_", Waits::Lock),
-    ("mem_cgroup_", Waits::Memory),
-    ("__mem_cgroup_", Waits::Memory),
-    ("try_charge_memcg", Waits::Memory),
+    ("mem_cgroup_", Waits::MemoryLimit),
+    ("__mem_cgroup_", Waits::MemoryLimit),
+    ("try_charge_memcg", Waits::MemoryLimit),
     ("throttle_direct_reclaim", Waits::Memory),
     ("reclaim_throttle", Waits::Memory),
     ("do_try_to_free_pages", Waits::Memory),
@@ -120,7 +126,10 @@ const KNOWN: &[(&str, Waits)] = &[
     ("blkdev_", Waits::Io),
     ("__iomap_dio", Waits::Io),
     ("iomap_dio", Waits::Io),
-    ("jbd2_", Waits::Io),
+    ("jbd2_", Waits::Journal),
+    ("xlog_", Waits::Journal),
+    ("xfs_log_force", Waits::Journal),
+    ("btrfs_sync_log", Waits::Journal),
     ("io_cqring_wait", Waits::Io),
     ("synchronize_rcu", Waits::Rcu),
     ("__wait_rcu_gp", Waits::Rcu),
@@ -177,20 +186,29 @@ const OF_MEMORY_MAPS: [&str; 18] = [
     "smaps_",
 ];
 
+/// Functions within which any wait that is not for a lock has this object, whatever is innermost: freeing memory writes
+/// to disks and waits for them. The names are of 6.1 to 7.2.
+const WITHIN: &[(&str, Waits)] = &[
+    ("try_to_free_mem_cgroup_pages", Waits::MemoryLimit),
+    ("mem_cgroup_handle_over_high", Waits::MemoryLimit),
+    ("__mem_cgroup_handle_over_high", Waits::MemoryLimit),
+    ("try_to_free_pages", Waits::Memory),
+    ("do_swap_page", Waits::Swap),
+    ("shmem_swapin_", Waits::Swap),
+];
+
 impl Place {
     /// Reads a call stack, the innermost function first.
     pub fn of(frames: &[Symbol]) -> Self {
         let call = frames.iter().rev().find_map(|frame| call(frame));
         let own = || frames.iter().filter(|frame| !begins(frame, &SCHEDULING));
-        let known = own().find_map(|frame| {
-            let (_, waits) = KNOWN.iter().find(|(beginning, _)| frame.starts_with(beginning))?;
-            Some(*waits)
-        });
+        let known = own().find_map(|frame| of_function(frame, KNOWN));
+        let within = || own().find_map(|frame| of_function(frame, WITHIN));
         let is_of_map = || frames.iter().any(|frame| begins(frame, &OF_MEMORY_MAPS));
         let waits = match known {
             Some(Waits::Lock) if is_of_map() => Waits::MemoryMap,
-            Some(waits) => waits,
-            None => Waits::Other,
+            Some(Waits::Lock) => Waits::Lock,
+            known => within().or(known).unwrap_or(Waits::Other),
         };
         // A lock is named by the function that takes it.
         let is_locks = |frame: &&Symbol| {
@@ -251,6 +269,11 @@ impl Places {
         self.known.insert(self.key.clone(), (frames.clone(), place.clone()));
         place
     }
+}
+
+/// The object of the first row that a function fits.
+fn of_function(frame: &str, rows: &[(&str, Waits)]) -> Option<Waits> {
+    rows.iter().find(|(beginning, _)| frame.starts_with(beginning)).map(|(_, waits)| *waits)
 }
 
 fn begins(frame: &str, with: &[&str]) -> bool {
@@ -326,6 +349,20 @@ mod tests {
             "__x64_sys_futex",
         ]);
         assert!(futex.is_locks() && !futex.is_kernels_lock());
+        let written = place(&[
+            "__schedule",
+            "io_schedule",
+            "folio_wait_bit_common",
+            "shrink_folio_list",
+            "try_to_free_mem_cgroup_pages",
+            "try_charge_memcg",
+            "handle_mm_fault",
+            "asm_exc_page_fault",
+        ]);
+        assert_eq!((written.waits, written.call.as_deref()), (Waits::MemoryLimit, Some("page fault")));
+        let read =
+            place(&["__schedule", "io_schedule", "folio_wait_bit_common", "do_swap_page", "exc_page_fault"]);
+        assert_eq!(read.waits, Waits::Swap);
         let unknown = place(&["__schedule", "schedule", "some_driver_wait", "some_read", "__x64_sys_read"]);
         assert_eq!((unknown.waits, &*unknown.function), (Waits::Other, "some_driver_wait"));
         assert_eq!(place(&[]).waits, Waits::Other);

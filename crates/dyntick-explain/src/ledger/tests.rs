@@ -11,6 +11,7 @@ fn context() -> Context {
     let known = Known {
         classes: [(5, crate::Class::RealTime), (6, crate::Class::Fair)].into(),
         quotas: [(7, "5000 in 100000".into())].into(),
+        limits: [(7, [2].into()), (8, [2, 3].into())].into(),
         ..Known::default()
     };
     Context { window: (BEGIN, END), cpus: "0-1".parse().unwrap(), known, ..Context::unknown() }
@@ -78,10 +79,39 @@ fn real_time_thread_preempts_a_normal_one_within_the_time_of_a_switch() {
     assert_eq!(account.spent[&Spent::Preempted("t6".into())].ns, 8_000);
 }
 
+/// Within a page fault and for a wait within it.
+#[test]
+fn memory_that_is_freed_is_a_part_of_its_own() {
+    let own = |ts, kind| event(ts, 1, 6, kind);
+    let events = [
+        switch(2_000_000, 1, 0, 0, 6),
+        own(3_000_000, EventKind::PageFault { user: true, address: 0, ip: 0, error: 6 }),
+        own(3_010_000, EventKind::ReclaimBegin),
+        switch(3_110_000, 1, 6, 2, 0),
+        stack(
+            3_110_001,
+            6,
+            &["__schedule", "io_schedule", "try_to_free_mem_cgroup_pages", "handle_mm_fault"],
+        ),
+        wakeup(3_500_000, 0, 3, 6),
+        switch(3_510_000, 1, 0, 0, 6),
+        own(3_600_000, EventKind::ReclaimEnd),
+        own(3_640_000, EventKind::PageFaultEnd),
+    ];
+    let account = of(&events, 6);
+    assert_eq!(account.spent[&Spent::Reclaimed].ns, 190_000);
+    assert_eq!((ns(&account, "fault"), ns(&account, "blocked")), (50_000, 390_000));
+    let blocked = account.spent.keys().find_map(|spent| match spent {
+        Spent::Blocked(Some(place)) => Some(place.waits),
+        _ => None,
+    });
+    assert_eq!(blocked, Some(Waits::MemoryLimit));
+}
+
 #[test]
 fn thread_waits_for_its_quota_or_another_task() {
     let quota = of(&[switch(2_000_000, 1, 7, 0, 0), switch(5_000_000, 1, 0, 0, 7)], 7);
-    assert_eq!(quota.spent[&Spent::Quota].ns, 3_000_000);
+    assert_eq!(quota.spent[&Spent::Quota(None)].ns, 3_000_000);
     let other = of(&[switch(2_000_000, 1, 6, 0, 9), switch(5_000_000, 1, 9, 1, 6)], 6);
     assert_eq!(other.spent[&Spent::Preempted("t9".into())].ns, 3_000_000);
 }
@@ -133,6 +163,29 @@ fn frozen_thread_does_not_sleep_by_its_own_will() {
     assert_eq!((ns(&account, "blocked"), ns(&account, "slept")), (3_000_000, 0));
 }
 
+/// The timer of a sleep expires when its slack ends, or in an earlier interrupt. A sleep that another timer ends has
+/// none.
+#[test]
+fn timer_slack_is_the_end_of_a_sleep() {
+    let slack = |timer: u64, now: i64| {
+        let set =
+            EventKind::HrtimerStart { timer: 7, function: "hrtimer_wakeup".into(), expires: 550, soft: 500 };
+        let interrupt = |ts, kind| Event { within: Within::Interrupt, ..event(ts, 1, 0, kind) };
+        let events = [
+            event(1_900_000, 1, 6, set),
+            switch(2_000_000, 1, 6, 1, 0),
+            interrupt(3_000_000, EventKind::HrtimerEntry { timer, function: "hrtimer_wakeup".into(), now }),
+            Event { within: Within::Interrupt, ..wakeup(3_000_000, 1, 0, 6) },
+            interrupt(3_001_000, EventKind::HrtimerExit { timer }),
+        ];
+        let account = of(&events, 6);
+        assert_eq!(ns(&account, "slept") + ns(&account, "timer-slack"), 1_000_000);
+        ns(&account, "timer-slack")
+    };
+    assert_eq!((slack(7, 560), slack(7, 530), slack(8, 560)), (50, 30, 0));
+    assert!(!Spent::Slack.is_lost(), "it is the default of every thread");
+}
+
 #[test]
 fn tracer_and_signal_stop_a_thread() {
     let traced =
@@ -152,10 +205,16 @@ fn lock_is_waited_for_by_spinning_and_sleeping() {
     let events = [
         lock(2_000_000, EventKind::LockWait { lock: 1 }),
         stack(2_000_000, 6, &frames),
+        // One within it, and the event of the same one after spinning.
+        lock(2_100_000, EventKind::LockWait { lock: 2 }),
+        lock(2_110_000, EventKind::LockWaitEnd { lock: Some(2) }),
+        lock(2_490_000, EventKind::LockWait { lock: 1 }),
+        stack(2_490_000, 6, &["rwsem_down_write_slowpath"]),
         switch(2_500_000, 1, 6, 2, 0),
         wakeup(5_000_000, 0, 3, 6),
         switch(5_100_000, 1, 0, 0, 6),
-        lock(5_200_000, EventKind::LockWaitEnd { lock: 1 }),
+        lock(5_200_000, EventKind::LockWaitEnd { lock: Some(1) }),
+        lock(5_200_100, EventKind::LockWaitEnd { lock: None }),
     ];
     let account = of(&events, 6);
     let (place, amount) = account
@@ -167,6 +226,27 @@ fn lock_is_waited_for_by_spinning_and_sleeping() {
         })
         .unwrap();
     assert_eq!((place.waits, amount.count, amount.ns), (Waits::MemoryMap, 1, 500_000 + 2_500_000 + 100_000));
+    let spun = [&events[..2], &[lock(2_300_000, EventKind::LockWaitEnd { lock: None })]].concat();
+    assert_eq!(ns(&of(&spun, 6), "blocked"), 300_000, "it had the lock without sleeping");
+}
+
+/// On a CPU that is not recorded, but for the switches from and to real-time tasks.
+#[test]
+fn thread_is_told_who_kept_the_holder_of_its_lock_elsewhere() {
+    const FUTEX: [&str; 5] = ["__schedule", "schedule", "futex_wait_queue", "futex_wait", "__x64_sys_futex"];
+    let wake = event(9_500_000, 2, 8, EventKind::SchedWakeup { pid: 5, comm: "t5".into(), target: 1 });
+    let events = [
+        switch(2_000_000, 1, 0, 0, 5),
+        switch(3_000_000, 2, 8, 0, 9),
+        switch(4_000_000, 1, 5, 1, 0),
+        stack(4_000_001, 5, &FUTEX),
+        switch(9_000_000, 2, 9, 1, 8),
+        wake,
+        switch(9_510_000, 1, 0, 0, 5),
+    ];
+    let account = of(&events, 5);
+    assert_eq!(account.spent[&Spent::Kept("t8".into(), "t9".into())].ns, 5_000_000);
+    assert_eq!(ns(&account, "slept"), 500_000);
 }
 
 #[test]
@@ -184,6 +264,27 @@ fn thread_that_waits_for_a_kept_one_is_told_who_kept_it() {
     let account = of(&events, 6);
     assert_eq!(account.spent[&Spent::Kept("t8".into(), "t9".into())].ns, 4_000_000);
     assert_eq!(ns(&account, "slept"), 2_000_000);
+}
+
+/// A group uses up its quota while its thread runs, and a neighbour has the CPU until the next one and after.
+#[test]
+fn quota_beside_a_busy_neighbour_has_its_own_time() {
+    let context =
+        Context { known: Known { limits: [(6, [3, 2].into())].into(), ..Known::default() }, ..context() };
+    let begin = EventKind::Throttle { queue: 0xff, group: 2, cpu: 1 };
+    let events = [
+        switch(2_000_000, 1, 5, 1, 6),
+        event(4_000_000, 1, 6, begin),
+        event(4_000_000, 1, 6, EventKind::ThrottleEnd { done: true }),
+        switch(4_000_000, 1, 6, 0, 5),
+        event(9_000_000, 0, 0, EventKind::Unthrottle { queue: 0xff }),
+        switch(10_000_000, 1, 5, 0, 6),
+    ];
+    let mut ledger = Ledger::new(&context, All);
+    events.iter().for_each(|event| ledger.event(event));
+    let account = ledger.finish().0.into_iter().find(|account| account.task.pid == 6).unwrap();
+    assert_eq!(account.spent[&Spent::Quota(Some(2))].ns, 5_000_000);
+    assert_eq!(account.spent[&Spent::Preempted("t5".into())].ns, 1_000_000);
 }
 
 #[test]
@@ -217,11 +318,56 @@ fn system_call_has_its_time_with_a_cpu_and_from_entry_to_exit() {
     events.iter().for_each(|event| ledger.event(event));
     let account = ledger.finish().0.into_iter().find(|account| account.task.pid == 6).unwrap();
     let ns = |spent: &Spent| account.spent[spent].ns;
-    assert_eq!(ns(&Spent::Called(202)), 10_000 - 2_000 + 5_000);
+    assert_eq!(ns(&Spent::Called(FUTEX)), 10_000 - 2_000 + 5_000);
     assert_eq!(ns(&Spent::RanInUserMode), 10_000 + 20_000);
     assert_eq!(ns(&Spent::Fault(Fault::Absent)), 2_000);
-    assert_eq!((account.calls[&202].count, account.calls[&202].ns), (1, 70_000));
-    assert_eq!(super::words::call_name(202), "futex()");
+    assert_eq!((account.calls[&FUTEX].count, account.calls[&FUTEX].ns), (1, 70_000));
+}
+
+const FUTEX: CallId = CallId { number: 202, compat: false };
+
+/// A number means another system call in each table.
+#[test]
+fn system_call_has_the_name_of_its_table() {
+    let name = |compat, architecture| super::words::call_name(CallId { compat, ..FUTEX }, architecture);
+    assert_eq!([name(false, ""), name(false, "x86_64")], ["futex()", "futex()"]);
+    assert_eq!(name(true, "x86_64"), "getegid32() of 32 bits");
+    assert_eq!(name(false, "aarch64"), "accept()");
+    assert_eq!(name(false, "s390x"), "system call 202 of s390x");
+    let context = context();
+    let mut ledger = Ledger::new(&context, All);
+    let events =
+        [EventKind::CallEntry { number: 202 }, EventKind::CompatCall, EventKind::CallExit { number: 202 }];
+    ledger.event(&switch(BEGIN, 1, 5, 1, 6));
+    (1..).zip(events).for_each(|(at, kind)| ledger.event(&event(BEGIN + at * 1000, 1, 6, kind)));
+    let account = ledger.finish().0.into_iter().find(|account| account.task.pid == 6).unwrap();
+    assert_eq!(account.calls.keys().copied().collect::<Vec<_>>(), [CallId { compat: true, ..FUTEX }]);
+}
+
+#[test]
+fn journal_is_named_with_its_device_and_the_thread_that_wrote_it() {
+    let title = |frames: &[&str], by: Ended| {
+        let frames: Vec<Symbol> = frames.iter().map(|frame| Symbol::from(*frame)).collect();
+        let amount = Amount { by: [(by, (1, 5_000))].into(), ..Amount::default() };
+        super::words::of(&Spent::Blocked(Some(Place::of(&frames))), &amount, &Default::default()).title
+    };
+    let ext4 = ["schedule", "jbd2_log_wait_commit", "ext4_sync_file", "do_fsync", "__x64_sys_fdatasync"];
+    let jbd2 = Ended::Task(Task { pid: 70, comm: "jbd2/vda1-8".into() });
+    assert_eq!(
+        title(&ext4, jbd2),
+        "blocked by the journal of vda1, in fdatasync(), until jbd2/vda1-8 [70] ended it"
+    );
+    let xfs = ["schedule", "xlog_wait_on_iclog", "xfs_file_fsync", "__x64_sys_fsync"];
+    let worker = Ended::Task(Task { pid: 9, comm: "kworker/1:1H".into() });
+    assert_eq!(
+        title(&xfs, worker),
+        "blocked by the journal of its file system, in fsync(), until kworker/1:1H [9] ended it"
+    );
+    let page = ["io_schedule", "folio_wait_bit_common", "file_write_and_wait_range", "__x64_sys_fdatasync"];
+    assert_eq!(
+        title(&page, Ended::Interrupt),
+        "blocked by a page or a disk, in fdatasync(), until an interrupt ended it"
+    );
 }
 
 fn kind() -> impl Strategy<Value = (i32, u8, u64)> {
@@ -243,7 +389,7 @@ proptest! {
         for ((pid, choice, state), cpu, step, in_interrupt) in steps {
             ts += step;
             let other = i32::from(choice % 10);
-            let mut one = match choice % 11 {
+            let mut one = match choice % 14 {
                 0..3 => switch(ts, cpu, pid, state, other),
                 3 => wakeup(ts, cpu, pid, other),
                 4 => event(ts, cpu, pid, EventKind::SchedMigrate { pid: other, comm: "x".into(), from: cpu, to: 1 + u32::from(choice % 2) }),
@@ -252,7 +398,11 @@ proptest! {
                 7 => event(ts, cpu, pid, if state == 0 { EventKind::PageFaultEnd } else { EventKind::LockWait { lock: 1 } }),
                 8 => event(ts, cpu, pid, EventKind::CallEntry { number: 1 }),
                 9 => event(ts, cpu, pid, EventKind::CallExit { number: 1 }),
-                _ => event(ts, cpu, pid, EventKind::LockWaitEnd { lock: 1 }),
+                10 if state == 0 => event(ts, cpu, pid, EventKind::Throttle { queue: u64::from(cpu), group: 2, cpu }),
+                10 => event(ts, cpu, pid, EventKind::Unthrottle { queue: u64::from(cpu) }),
+                11 => event(ts, cpu, pid, EventKind::ThrottleEnd { done: state == 0 }),
+                12 => event(ts, cpu, pid, if state == 0 { EventKind::ReclaimBegin } else { EventKind::ReclaimEnd }),
+                _ => event(ts, cpu, pid, EventKind::LockWaitEnd { lock: Some(1) }),
             };
             if in_interrupt {
                 one.within = Within::Interrupt;

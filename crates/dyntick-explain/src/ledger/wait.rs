@@ -3,6 +3,7 @@
 
 use super::place::Place;
 use crate::Task;
+use std::sync::Arc;
 
 /// The one that ended a wait, or caused something.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -61,21 +62,33 @@ pub(super) struct Ready {
     pub idle_ns: u64,
     /// The time in which other tasks had it.
     pub by: Vec<(Task, u64)>,
+    /// The groups whose CPU quota limits the thread, by the numbers of their folders.
+    pub limits: Arc<[u64]>,
+    /// The time in which one of them was throttled there, whatever had the CPU.
+    pub throttled: Vec<(u64, u64)>,
 }
 
 impl Ready {
-    pub fn preempted(cpu: u32, now: u64) -> Self {
-        Self { cpu, since: now, begin: now, woken: false, moved: None, idle_ns: 0, by: Vec::new() }
+    pub fn preempted(cpu: u32, now: u64, limits: Arc<[u64]>) -> Self {
+        let (by, throttled) = (Vec::new(), Vec::new());
+        Self { cpu, since: now, begin: now, woken: false, moved: None, idle_ns: 0, by, limits, throttled }
     }
 
-    pub fn woken(cpu: u32, now: u64) -> Self {
-        Self { woken: true, ..Self::preempted(cpu, now) }
+    pub fn woken(cpu: u32, now: u64, limits: Arc<[u64]>) -> Self {
+        Self { woken: true, ..Self::preempted(cpu, now, limits) }
     }
 
-    /// Adds the time up to now, in which the CPU had this task, if it is known.
-    pub fn until(&mut self, now: u64, current: Option<&Task>) {
+    /// Adds the time up to now, in which the CPU had this task, if it is known, and this group was throttled.
+    pub fn until(&mut self, now: u64, current: Option<&Task>, throttled: Option<u64>) {
         let now = now.max(self.since);
         let ns = now - std::mem::replace(&mut self.since, now);
+        if let Some(group) = throttled {
+            match self.throttled.iter_mut().find(|(by, _)| *by == group) {
+                Some((_, sum)) => *sum += ns,
+                None => self.throttled.push((group, ns)),
+            }
+            return;
+        }
         match current.filter(|task| task.pid != 0) {
             None => self.idle_ns += ns,
             Some(task) => match self.by.iter_mut().find(|(by, _)| by == task) {
@@ -96,11 +109,13 @@ pub(super) struct Asleep {
     pub place: Option<Place>,
     /// The signal that stopped it, and its sender.
     pub signal: Option<(u32, Ended)>,
+    /// The time at its end for which its timer could have expired already: the timer slack.
+    pub slack_ns: u64,
 }
 
 impl Asleep {
     pub fn new(since: u64, sleep: Sleep, signal: Option<(u32, Ended)>) -> Self {
-        Self { since, sleep, place: None, signal }
+        Self { since, sleep, place: None, signal, slack_ns: 0 }
     }
 
     /// Returns true if it waits for a lock of the program or of the kernel.

@@ -2,19 +2,25 @@
 //! The wording of each use of a thread's time, with its fixes. A command is shown only if a guest has shown that it
 //! works (`crates/dyntick/tests/e2e/ledger.rs`); the rest is advice in words.
 
-use super::{Amount, Ended, Fault, Place, Spent, Waits};
-use crate::fixes::quoted;
+use super::{Amount, CallId, Ended, Fault, Place, Spent, Waits};
+use crate::fixes::Limit;
+use crate::rules::LESS_SLACK;
 use dyntick_model::{CpuList, Fix, signal_name};
+use std::collections::BTreeMap;
 
 /// The facts that a title or a fix needs in addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clues {
-    /// The group with the quota, as its path below the root of the hierarchy.
-    pub quota_group: Option<String>,
-    /// The quota in words.
-    pub quota: Option<String>,
-    /// The group with a `memory.high`, as its path below the root of the hierarchy.
-    pub memory_group: Option<String>,
+    /// The CPU quota that limits the threads.
+    pub quota: Option<Limit>,
+    /// The quotas of groups that were seen to be throttled, by the numbers of the groups' folders.
+    pub quotas: BTreeMap<u64, Limit>,
+    /// The memory limit that the threads reached most often; if they reached none, their innermost one.
+    pub memory: Option<Limit>,
+    /// The same of those that only slow down (`memory.high`).
+    pub memory_high: Option<Limit>,
+    /// True if the kernel counted in the window that the first of these was reached.
+    pub memory_reached: bool,
     /// The growth of the machine's counters in the window: `numa_hint_faults`, `thp_fault_alloc`, `pgmajfault`.
     pub numa_hints: u64,
     #[allow(missing_docs)]
@@ -25,6 +31,8 @@ pub struct Clues {
     pub cpus: CpuList,
     /// True if one of the threads started another.
     pub forked: bool,
+    /// The machine's architecture, as `uname -m` has it.
+    pub architecture: String,
 }
 
 /// The words about one use.
@@ -57,10 +65,11 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
     match spent {
         Spent::Ran => Words::new("ran, in user mode and in the kernel", "", Vec::new()),
         Spent::RanInUserMode => Words::new("ran in user mode", "", Vec::new()),
-        Spent::Called(number) => {
-            Words::new(format!("ran in the kernel: {}", call_name(*number)), "", Vec::new())
+        Spent::Called(id) => {
+            Words::new(format!("ran in the kernel: {}", call_name(*id, &clues.architecture)), "", Vec::new())
         }
         Spent::Fault(kind) => of_fault(*kind, amount, clues),
+        Spent::Reclaimed => of_memory_limit("ran in the kernel to free memory", "", clues),
         Spent::Interrupted => Words::new("interrupted on its CPU", "", Vec::new()),
         Spent::Preempted(by) => Words::new(
             format!("ready to run, while {by} had the CPU"),
@@ -73,7 +82,9 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
              Then they wait for the next period, even if nothing else wants the CPU.",
             vec![command("sysctl -w kernel.sched_rt_runtime_us=-1")],
         ),
-        Spent::Quota => of_quota(clues),
+        Spent::Quota(group) => {
+            of_quota(group.and_then(|group| clues.quotas.get(&group)).or(clues.quota.as_ref()))
+        }
         Spent::NothingRan => Words::new(
             "ready to run, while its CPU ran nothing",
             "A thread that is ready does not get an idle CPU if its group is throttled. No quota of it is known.",
@@ -103,7 +114,7 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
             holder(amount)
                 .map(|sender| {
                     advice(format!(
-                        "have {sender} not stop it; to limit its CPU time, use cpu.max or cpu.weight"
+                        "have {sender} not stop it; to limit its CPU time, use the quota or weight of a control group"
                     ))
                 })
                 .into_iter()
@@ -117,13 +128,19 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
             )],
         ),
         Spent::Blocked(Some(place)) if place.function.contains(OVER_HIGH) => of_memory_high(clues),
-        Spent::Blocked(place) => of_block(place.as_ref(), amount),
+        Spent::Blocked(place) => of_block(place.as_ref(), amount, clues),
         Spent::Kept(holder, by) => Words::new(
             format!("waited for {holder}, which {by} kept from its CPU"),
             "A thread waits for one that cannot run: the lock does not lend it the priority of those that wait.",
             vec![advice("make the lock a mutex with PTHREAD_PRIO_INHERIT, or do not share it")],
         ),
         Spent::Slept(Some(place)) if place.waits == Waits::Futex => of_futex(place, amount, clues),
+        Spent::Slack => Words::new(
+            "slept on after the time that it asked for: timer slack",
+            "The timer of a thread under a normal policy may expire later by its slack, 50 µs by default, so that several \
+             timers share one interrupt. For poll(), select() and epoll_wait() it is at least 0.1 % of their timeout.",
+            vec![advice(LESS_SLACK)],
+        ),
         Spent::Slept(place) => Words::new(slept(place.as_ref()), "", Vec::new()),
         Spent::Unseen => {
             Words::new("on CPUs that are not recorded, or before anything was seen of it", "", Vec::new())
@@ -131,32 +148,39 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
     }
 }
 
-fn of_quota(clues: &Clues) -> Words {
-    let of = clues.quota.as_ref().map_or(String::new(), |quota| format!(" ({quota})"));
+fn of_quota(limit: Option<&Limit>) -> Words {
     Words::new(
-        format!("throttled: the CPU quota of its control group was used up{of}"),
-        "A group that has used up cpu.max waits for the next period, even if nothing else wants the CPU.",
-        unlimited(clues.quota_group.as_deref(), "cpu.max"),
+        format!("throttled: the CPU quota of its control group was used up{}", of_limit(limit)),
+        "A group that has used up its quota waits for the next period, whether another task has the CPU or none.",
+        unlimited(limit),
     )
 }
 
-/// The command that removes a limit of a control group; none if the group is not known.
-fn unlimited(group: Option<&str>, file: &str) -> Vec<Fix> {
-    let group = group.and_then(quoted);
-    group.map(|group| command(format!("echo max > /sys/fs/cgroup/{group}/{file}"))).into_iter().collect()
+fn of_limit(limit: Option<&Limit>) -> String {
+    limit.map_or(String::new(), |limit| format!(" ({})", limit.words))
 }
+
+/// The command that removes a limit of a control group; none if the group is not known.
+fn unlimited(limit: Option<&Limit>) -> Vec<Fix> {
+    let remove = limit.and_then(|limit| Some(command(format!("echo {}", limit.without()?))));
+    remove.into_iter().collect()
+}
+
+const MEMORY_LIMIT: &str = "A task of a group that has reached its memory limit first frees memory of it: it \
+    writes changed pages to disk or swap and drops others. They come back at the next access, by a page fault.";
+const FOR_MEMORY: &str = "blocked for memory";
 
 /// A part of the name of the function in which a task of a group above its `memory.high` sleeps before it returns to
 /// user mode (6.12 `mm/memcontrol.c: mem_cgroup_handle_over_high`; `__mem_cgroup_handle_over_high` in later ones).
 const OVER_HIGH: &str = "mem_cgroup_handle_over_high";
 
 fn of_memory_high(clues: &Clues) -> Words {
-    let of = clues.memory_group.as_ref().map_or(String::new(), |group| format!(" (/{group})"));
+    let of = of_limit(clues.memory_high.as_ref());
     Words::new(
         format!("slowed down: its control group had more memory than memory.high{of}"),
         "A task of a group above memory.high frees memory before it returns to user mode. Then it sleeps there, up to 2 s \
          each time, the longer the farther the group is above it.",
-        unlimited(clues.memory_group.as_deref(), "memory.high"),
+        unlimited(clues.memory_high.as_ref()),
     )
 }
 
@@ -184,6 +208,14 @@ fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
             "A huge page of 2 MiB is found and cleared within one fault.",
             vec![advice("touch the memory once before it matters, and keep it; or use no huge pages for it")],
         ),
+        Fault::Absent if are_most(clues.major_faults) && clues.memory_reached => Words::new(
+            format!(
+                "page faults: pages that a memory limit had sent to swap or disk{}",
+                of_limit(clues.memory.as_ref())
+            ),
+            MEMORY_LIMIT,
+            unlimited(clues.memory.as_ref()),
+        ),
         Fault::Absent if are_most(clues.major_faults) => Words::new(
             "page faults: pages that were read from disk or swap",
             "The machine, or the control group by its memory.max or memory.high, has too little memory for all that is used, \
@@ -201,7 +233,7 @@ fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
     }
 }
 
-fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
+fn of_block(place: Option<&Place>, amount: &Amount, clues: &Clues) -> Words {
     let Some(place) = place else {
         return Words::new(format!("blocked in the kernel{}", until(amount)), "", Vec::new());
     };
@@ -210,7 +242,7 @@ fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
         Waits::MemoryMap => {
             let less = |holder| {
                 advice(format!(
-                    "have {holder} look at this process less often; /proc/PID/statm and status need no lock"
+                    "have {holder} look at this process less often; statm and status in its folder of /proc need no lock"
                 ))
             };
             Words::new(
@@ -236,15 +268,39 @@ fn of_block(place: Option<&Place>, amount: &Amount) -> Words {
              The suspension of a machine freezes all tasks, too.",
             vec![advice("do not freeze its control group (cgroup.freeze, docker pause, systemctl freeze)")],
         ),
-        Waits::Io => Words::new(format!("blocked by a page or a disk{at}"), "", Vec::new()),
-        Waits::Memory => Words::new(
-            format!("blocked by the search for free memory{at}"),
-            "The machine, or the memory limit of the control group, has no free memory left.",
+        Waits::Io => {
+            Words::new(format!("blocked by a page or a disk{at}{}", until_end(amount)), "", Vec::new())
+        }
+        Waits::Journal => Words::new(
+            format!("blocked by the journal of {}{at}{}", device(amount), until_end(amount)),
+            "A file system with a journal writes all changes since its last commit together. So fsync() and fdatasync() \
+             wait for those of other programs on it, too. In ext4 the thread jbd2/DEVICE writes them.",
             Vec::new(),
+        ),
+        Waits::Memory => Words::new(
+            format!("blocked until memory was freed or read back{at}"),
+            "The machine, or its control group, has too little memory for all that is used.",
+            Vec::new(),
+        ),
+        Waits::MemoryLimit => of_memory_limit(FOR_MEMORY, &at, clues),
+        Waits::Swap if clues.memory_reached => of_memory_limit(FOR_MEMORY, &at, clues),
+        Waits::Swap => Words::new(
+            format!("waited for pages that had been swapped out{at}"),
+            "The machine has too little memory for all that is used, and pages go out and come back.",
+            vec![advice("give it more memory, or use less")],
         ),
         Waits::Rcu => Words::new(format!("blocked until an RCU grace period ended{at}"), "", Vec::new()),
         _ => Words::new(format!("blocked in {}{at}{}", place.function, until(amount)), "", Vec::new()),
     }
+}
+
+fn of_memory_limit(what: &str, at: &str, clues: &Clues) -> Words {
+    let of = of_limit(clues.memory.as_ref());
+    Words::new(
+        format!("{what}: its control group had reached a memory limit{of}{at}"),
+        MEMORY_LIMIT,
+        unlimited(clues.memory.as_ref()),
+    )
 }
 
 fn of_futex(place: &Place, amount: &Amount, clues: &Clues) -> Words {
@@ -277,13 +333,25 @@ fn slept(place: Option<&Place>) -> String {
     format!("{what}{}", at(place))
 }
 
-/// The name of a system call of x86-64, e.g. `futex()`.
-pub fn call_name(number: u32) -> String {
-    match syscalls::x86_64::Sysno::new(number as usize) {
-        Some(call) => format!("{}()", call.name()),
-        None => format!("system call {number}"),
+/// The name of a system call by the tables of x86 and arm64, e.g. `futex()`; of another architecture its number. The
+/// architecture is that of `uname -m`; none in records of before it was read, which x86-64 made.
+pub fn call_name(id: CallId, architecture: &str) -> String {
+    let number = id.number as usize;
+    let name = match (architecture, id.compat) {
+        ("" | X86_64, false) => syscalls::x86_64::Sysno::new(number).map(|call| call.name()),
+        ("" | X86_64, true) => syscalls::x86::Sysno::new(number).map(|call| call.name()),
+        ("aarch64", false) => syscalls::aarch64::Sysno::new(number).map(|call| call.name()),
+        _ => None,
+    };
+    let of = if id.compat { " of 32 bits" } else { "" };
+    match (name, architecture) {
+        (Some(name), _) => format!("{name}(){of}"),
+        (None, "" | X86_64) => format!("system call {number}{of}"),
+        (None, other) => format!("system call {number}{of} of {other}"),
     }
 }
+
+const X86_64: &str = "x86_64";
 
 fn at(place: &Place) -> String {
     match &place.call {
@@ -304,6 +372,29 @@ fn holder(amount: &Amount) -> Option<String> {
 
 fn until(amount: &Amount) -> String {
     holder(amount).map_or(String::new(), |holder| format!(", until {holder} ended it"))
+}
+
+/// The same if an interrupt may have ended it, as that of a disk does.
+fn until_end(amount: &Amount) -> String {
+    let most = amount.by.iter().max_by_key(|(_, (_, ns))| *ns);
+    match most {
+        Some((Ended::Interrupt, _)) => ", until an interrupt ended it".to_owned(),
+        _ => until(amount),
+    }
+}
+
+/// The device whose journal was waited for, by the name of the thread that wrote it: `jbd2/vda1-8`, with the number of
+/// the journal's file, or `jbd2/vdb` (`fs/jbd2/journal.c: jbd2_journal_init_inode, jbd2_journal_init_dev`). A name has
+/// 15 characters.
+fn device(amount: &Amount) -> String {
+    let of = |by: &Ended| match by {
+        Ended::Task(task) => {
+            let name = task.comm.strip_prefix("jbd2/")?;
+            Some(name.strip_suffix("-8").or(name.strip_suffix('-')).unwrap_or(name).to_owned())
+        }
+        Ended::Interrupt => None,
+    };
+    amount.by.keys().find_map(of).unwrap_or_else(|| "its file system".to_owned())
 }
 
 fn by(amount: &Amount) -> String {

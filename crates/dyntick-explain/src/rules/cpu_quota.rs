@@ -7,11 +7,11 @@ use dyntick_model::TickDependency;
 pub(super) static RULE: Rule = Rule {
     id: "cpu-quota",
     title: "CFS bandwidth control: the CPU quota of the task is checked in the tick",
-    explanation: "The control group of the task may use only a limited CPU time in each period (cpu.max; \
-        containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so from \
+    explanation: "The control group of the task may use only a limited CPU time in each period (cpu.max, in v1 \
+        cpu.cfs_quota_us; containers with a CPU limit have it). The scheduler has to notice when the quota is used up, so from \
         6.6 on it keeps the tick even for a task that is alone.",
     fixes: &[RuleFix::command(
-        "echo max > /sys/fs/cgroup/{group}/cpu.max",
+        "echo {quota}",
         "Removes the limit; in Kubernetes a container with exclusive CPUs (static CPU manager, no CPU limit) \
             needs none.",
     )],

@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
         )
         .on(Versions::since(6, 12)),
         RuleFix::command(
-            "taskset -pc {housekeeping} PID-OF-RCUO-THREAD",
+            "for p in $(pgrep rcuo); do taskset -pc {housekeeping} $p; done",
             not_tried!("The threads that run offloaded callbacks (rcuog, rcuop) must stay off the CPU."),
         ),
     ],

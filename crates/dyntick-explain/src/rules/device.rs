@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     fixes: &[
         RuleFix::command(
             "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
-            "Moves the interrupt. Managed interrupts (a queue per CPU) refuse the change.",
+            but_managed!("Moves the interrupt."),
         ),
         RuleFix::boot(
             "isolcpus=managed_irq,domain,{quiet}",
@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
         ),
         RuleFix::boot(
             "irqaffinity={housekeeping}",
-            "The default for interrupts that are set up from then on.",
+            but_managed!("The default for interrupts that are set up from then on."),
         ),
     ],
     source: "kernel/irq/handle.c: __handle_irq_event_percpu",

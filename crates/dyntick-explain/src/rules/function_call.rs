@@ -84,7 +84,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             back to the CPU that had submitted the request (or to one that shares its cache).",
         fixes: &[
             RuleFix::command(
-                "echo 0 > /sys/block/DEVICE/queue/rq_affinity",
+                "for f in /sys/block/*/queue/rq_affinity; do echo 0 > $f; done",
                 untried!("Requests are completed on the CPU that takes the interrupt."),
             ),
             RuleFix::advice(
@@ -98,10 +98,10 @@ pub(super) static MEMBERS: &[Rule] = &[
     Rule {
         id: "function-call:__cfsb_csd_unthrottle",
         title: "CFS bandwidth control: control group unthrottled (IPI)",
-        explanation: "A group that has used up its quota (cpu.max) is throttled on each CPU until the period \
+        explanation: "A group that has used up its quota (cpu.max; v1: cpu.cfs_quota_us) is throttled on each CPU until the period \
             ends. The timer of the period, on whichever CPU it runs, then interrupts the others to \
             unthrottle it.",
-        fixes: &[RuleFix::command("echo max > /sys/fs/cgroup/{group}/cpu.max", "Removes the limit.")],
+        fixes: &[RuleFix::command("echo {quota}", "Removes the limit.")],
         versions: Versions::since(6, 3),
         source: "kernel/sched/fair.c: __unthrottle_cfs_rq_async, __cfsb_csd_unthrottle",
         ..Rule::DEFAULT
@@ -112,7 +112,8 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "Every CPU has to flush its TLB when the kernel takes back or changes much of its own \
             address space: when it purges vmalloc areas that were freed (modules, BPF programs, stacks of \
             tasks that ended, large buffers), changes the attributes of many pages, changes the pool of huge \
-            pages (vm.nr_hugepages), or plugs memory.",
+            pages (vm.nr_hugepages), or plugs memory. Linux 6.15 and newer needs no interrupts for it on processors \
+            of AMD with INVLPGB.",
         fixes: &[
             FIND_THE_SENDER,
             RuleFix::advice(
@@ -171,7 +172,9 @@ pub(super) static MEMBERS: &[Rule] = &[
             from 6.14 on also on those on which it ran before and that run another process by now. The \
             sender may also change the memory of another process, as a debugger, a reader of \
             /proc/PID/clear_refs, KSM and compaction do. The chain names the sender, and says if it is of \
-            another process than the one that was interrupted.",
+            another process than the one that was interrupted. On processors of AMD with INVLPGB, Linux 6.15 and \
+            newer flushes a process that runs on four CPUs or more without interrupts; one on fewer CPUs still \
+            interrupts them.",
         fixes: &[
             RuleFix::advice(
                 "if the sender is a thread of the interrupted process: do not map, unmap or protect \
@@ -428,7 +431,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "Receive packet steering distributes packets over CPUs by their flow, and interrupts \
             the chosen CPU.",
         fixes: &[RuleFix::command(
-            "echo {mask} > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus",
+            "for f in /sys/class/net/*/queues/rx-*/rps_cpus; do echo {mask} > $f; done",
             "Steers packets to the other CPUs only.",
         )],
         source: "net/core/dev.c: net_rps_send_ipi, rps_trigger_softirq",

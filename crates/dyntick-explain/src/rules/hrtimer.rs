@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Rule, RuleFix, Versions};
+use super::{Rule, RuleFix};
 use crate::case::{Case, Finding};
 use crate::facts::HrtimerRun;
 use crate::{CauseId, Kind, Step};
@@ -130,14 +130,25 @@ pub(super) static MEMBERS: &[Rule] = &[
         ..Rule::DEFAULT
     },
     Rule {
+        id: "hrtimer:rseq_slice_expired",
+        title: "End of a time slice extension that a thread had asked for (rseq)",
+        explanation: "A thread that is to be preempted in a critical section may ask for a little more time in its rseq \
+            area (PR_RSEQ_SLICE_EXTENSION, Linux 7.x). It gets 5 µs, or slice_ext_nsec in the folder rseq of debugfs. \
+            The timer ends them, since the thread neither yielded nor entered the kernel before. The task that was to \
+            run waited so much longer.",
+        fixes: &[RuleFix::advice(
+            "in the program: end the critical section with rseq_slice_yield() if the kernel granted the request",
+            "The timer is cancelled, and the other task runs at once.",
+        )],
+        source: "kernel/rseq.c: rseq_slice_expired, __rseq_arm_slice_extension_timer",
+        ..Rule::DEFAULT
+    },
+    Rule {
         id: "hrtimer:sched_cfs_period_timer",
         title: "CFS bandwidth control: quota of a control group refilled",
-        explanation: "A group with a CPU limit (cpu.max) gets a new quota each period, by a timer on some \
+        explanation: "A group with a CPU limit (cpu.max; v1: cpu.cfs_quota_us) gets a new quota each period, by a timer on some \
             CPU of the group.",
-        fixes: &[RuleFix::command(
-            "echo max > /sys/fs/cgroup/{group}/cpu.max",
-            "Removes the limit, and the timer stops.",
-        )],
+        fixes: &[RuleFix::command("echo {quota}", "Removes the limit, and the timer stops.")],
         source: "kernel/sched/fair.c: sched_cfs_period_timer",
         ..Rule::DEFAULT
     },
@@ -145,12 +156,11 @@ pub(super) static MEMBERS: &[Rule] = &[
         id: "hrtimer:sched_rt_period_timer",
         title: "RT throttling: period timer",
         explanation: "While real-time tasks run, a timer replenishes their runtime (950 ms of every second \
-            by default) each period.",
+            by default) each period. Since 6.12 only kernels with CONFIG_RT_GROUP_SCHED do so.",
         fixes: &[RuleFix::command(
             "sysctl -w kernel.sched_rt_runtime_us=-1",
             not_tried!("No limit; a real-time task that never sleeps can then hang its CPU."),
         )],
-        versions: Versions::before(6, 12),
         source: "kernel/sched/rt.c: sched_rt_period_timer",
         ..Rule::DEFAULT
     },

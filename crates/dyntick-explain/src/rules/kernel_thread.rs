@@ -90,10 +90,18 @@ pub(super) static MEMBERS: &[Rule] = &[
         title: "Threaded interrupt handler of a device",
         explanation: "An interrupt handler may run as a thread, always so with PREEMPT_RT or threadirqs. It \
             follows the affinity of its interrupt.",
-        fixes: &[RuleFix::command(
-            "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
-            "Moves the interrupt and its thread.",
-        )],
+        fixes: &[
+            RuleFix::command(
+                "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
+                but_managed!("Moves the interrupt and its thread."),
+            ),
+            RuleFix::boot(
+                "isolcpus=managed_irq,domain,{quiet}",
+                untried!(
+                    "Keeps managed interrupts and their threads away from the CPU, as far as other CPUs can serve the queue."
+                ),
+            ),
+        ],
         source: "kernel/irq/manage.c: irq_thread",
         ..Rule::DEFAULT
     },
@@ -147,7 +155,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::command(
                 "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
-                untried!("Moves the device interrupts, and with them their softirqs."),
+                untried!(but_managed!("Moves the device interrupts, and with them their softirqs.")),
             ),
             RuleFix::boot("rcu_nocbs={quiet}", not_tried!("Takes the callbacks of RCU out of softirqs.")),
         ],
@@ -204,7 +212,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             (PF_NO_SETAFFINITY): one with a CPU in its name (kworker/N:M) runs work that was queued for that \
             CPU, one with a u (kworker/uN:M) follows the cpumask of its workqueue.",
         fixes: &[RuleFix::advice(
-            "see which work items run there (dyntick explain), and what queues them",
+            "see what it was given to do (dyntick explain), and what queues that",
             "Work that is queued for a CPU goes only with what queues it; unbound work follows \
                 /sys/devices/virtual/workqueue/cpumask.",
         )],

@@ -3,50 +3,57 @@
 
 use super::{Rule, RuleFix};
 
+/// The first advice for virtual machines.
+const STEAL: RuleFix = RuleFix::advice(
+    "this is a virtual machine: see steal first, with dyntick stat -C {cpu}",
+    "Steal is the time in which the hypervisor did not run this virtual CPU; no event of its kernel shows it.",
+);
+
 pub(super) static IDLE: Rule = Rule {
     id: "late-idle",
     title: "Idle-state exit latency",
     explanation: "The CPU was idle: between the due time and the first interrupt nothing ran. Leaving an \
-        idle state takes its exit latency; in a virtual machine the hypervisor has to run the virtual CPU \
-        again first.",
+        idle state takes its exit latency.",
     fixes: &[
+        STEAL,
         RuleFix::advice(
             "hold /dev/cpu_dma_latency at 0 (the default of dyntick latency: omit --laptop, --default-system \
                 and --latency)",
             "Only polling and states without exit latency are used; costs power.",
         ),
         RuleFix::command(
-            "echo 1 > /sys/devices/system/cpu/cpu{cpu}/cpuidle/stateDEEP/disable",
-            not_tried!("That state is no longer used on this CPU."),
-        ),
-        RuleFix::boot(
-            "idle=poll",
-            not_tried!("No CPU, physical or virtual, ever enters an idle state; costs much power."),
+            "echo n/a > /sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us",
+            not_tried!(
+                "This CPU polls when it is idle, which costs power and keeps its tick; no other CPU does."
+            ),
         ),
     ],
     source: "drivers/cpuidle/cpuidle.c: cpuidle_enter_state",
     ..Rule::DEFAULT
 };
 
+/// The advice against timer slack (`kernel/sys.c: PR_SET_TIMERSLACK`, `fs/proc/base.c: timerslack_ns_write`). A
+/// real-time policy has none (`kernel/sched/syscalls.c: __setscheduler_params`).
+pub(crate) const LESS_SLACK: &str = "in the program: prctl(PR_SET_TIMERSLACK, 1), or a real-time policy, under which there \
+    is no slack; for a thread that runs: write 1 to its timerslack_ns in /proc; for a service: TimerSlackNSec=1ns in its \
+    unit";
+
 pub(super) static SLACK: Rule = Rule {
     id: "late-slack",
     title: "Timer slack of the thread",
     explanation: "The timer of a thread under a normal policy may expire later by its timer slack, 50 µs by default, so \
         that several timers share one interrupt. The kernel set it for that later time.",
-    fixes: &[RuleFix::advice(
-        "in the program: prctl(PR_SET_TIMERSLACK, 1), or a real-time policy, under which there is no slack",
-        "The timer expires at the time that the thread asked for.",
-    )],
+    fixes: &[RuleFix::advice(LESS_SLACK, "The timer expires at the time that the thread asked for.")],
     source: "kernel/time/hrtimer.c: hrtimer_nanosleep, schedule_hrtimeout_range",
     ..Rule::DEFAULT
 };
 
 pub(super) static THROTTLED: Rule = Rule {
     id: "late-throttled",
-    title: "Throttled: ready to run, while the CPU ran nothing",
-    explanation: "The thread was woken, and an idle CPU takes a thread at once, unless its group may not run: the CPU \
-        quota of its control group (cpu.max) was used up.",
-    fixes: &[RuleFix::command("echo max > /sys/fs/cgroup/{group}/cpu.max", not_tried!("Removes the quota."))],
+    title: "Throttled: the CPU quota of its control group was used up",
+    explanation: "The thread was woken, and its group may not run before the next period of its quota (cpu.max; v1: \
+        cpu.cfs_quota_us). The scheduler's functions show it, or an idle CPU, which takes a thread at once otherwise.",
+    fixes: &[RuleFix::command("echo {quota}", not_tried!("Removes the quota."))],
     source: "kernel/sched/fair.c: throttle_cfs_rq",
     ..Rule::DEFAULT
 };
@@ -67,11 +74,7 @@ pub(super) static INTERRUPTS_OFF: Rule = Rule {
     explanation: "No event shows the reason: the task had interrupts disabled in the kernel, or firmware \
         (SMI) or a hypervisor took the CPU from the kernel.",
     fixes: &[
-        RuleFix::advice(
-            "this is a virtual machine: see steal first, with dyntick stat -C {cpu}",
-            "Steal is the time in which the hypervisor did not run this virtual CPU; no event of its kernel \
-                shows it.",
-        ),
+        STEAL,
         RuleFix::advice(
             "trace it with trace-cmd record -p irqsoff sleep 10",
             "Names the kernel function that disables interrupts for longest (CONFIG_IRQSOFF_TRACER).",
@@ -83,12 +86,23 @@ pub(super) static INTERRUPTS_OFF: Rule = Rule {
     ..Rule::DEFAULT
 };
 
+pub(super) static NOTHING: Rule = Rule {
+    id: "late-nothing",
+    title: "Nothing ran that the kernel knows of (hypervisor, SMI)",
+    explanation: "The CPU was idle, or on its way to the thread, and had no event for longer than that takes. A \
+        hypervisor or firmware (SMI) had it, or its idle state takes longer to leave than the kernel knows.",
+    fixes: &[STEAL, RuleFix::advice("measure again with --smi", "Counts system management interrupts.")],
+    source: "drivers/cpuidle/cpuidle.c: cpuidle_enter_state; kernel/time/hrtimer.c: hrtimer_interrupt",
+    names_origin: false,
+    ..Rule::DEFAULT
+};
+
 pub(super) static OWN: Rule = Rule {
     id: "late-own",
     title: "Overrun: the previous cycle had not finished",
     explanation: "The previous wake-up took so long that the next one was already due before the thread \
         slept again.",
-    fixes: &[RuleFix::advice("use a longer --interval", "Leaves more time between two wake-ups.")],
+    fixes: &[STEAL, RuleFix::advice("use a longer --interval", "Leaves more time between two wake-ups.")],
     source: "kernel/time/hrtimer.c: do_nanosleep",
     ..Rule::DEFAULT
 };

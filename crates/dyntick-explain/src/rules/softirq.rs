@@ -39,7 +39,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::advice("do not read and write files from this CPU", "No request, no completion."),
             RuleFix::command(
-                "echo 0 > /sys/block/DEVICE/queue/rq_affinity",
+                "for f in /sys/block/*/queue/rq_affinity; do echo 0 > $f; done",
                 untried!("Requests are completed on the CPU that takes the interrupt."),
             ),
         ],
@@ -54,10 +54,10 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::command(
                 "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
-                untried!("Moves the interrupt of the network card."),
+                untried!(but_managed!("Moves the interrupt of the network card.")),
             ),
             RuleFix::command(
-                "echo {mask} > /sys/class/net/DEVICE/queues/rx-QUEUE/rps_cpus",
+                "for f in /sys/class/net/*/queues/rx-*/rps_cpus; do echo {mask} > $f; done",
                 "Steers packets to the other CPUs only.",
             ),
         ],

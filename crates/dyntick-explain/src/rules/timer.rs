@@ -45,7 +45,7 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "Interrupts of devices on this CPU collect entropy, and a timer mixes it into the pool at most once a second. It runs where the interrupts come.",
         fixes: &[RuleFix::advice(
             "move the interrupts of devices off the CPU (/proc/irq/N/smp_affinity_list, or irqaffinity at boot)",
-            "Without device interrupts the timer is not set.",
+            but_managed!("Without device interrupts the timer is not set."),
         )],
         source: "drivers/char/random.c: add_interrupt_randomness, mix_interrupt_randomness",
         ..Rule::DEFAULT

@@ -122,11 +122,9 @@ pub(super) static MEMBERS: &[Rule] = &[
         fixes: &[
             RuleFix::boot("isolcpus=domain,{quiet}", not_tried!("Isolated CPUs keep what they hold."))
                 .on(Versions::since(6, 12)),
-            RuleFix::command(
-                "echo max > /sys/fs/cgroup/GROUP/memory.max",
-                not_tried!(
-                    "No limit, so no stock is drained to stay below it; the same goes for memory.high."
-                ),
+            RuleFix::advice(
+                "remove the limit of the control group that reaches it (memory.max, memory.high)",
+                "No limit, so no stock is drained to stay below it.",
             ),
             RuleFix::advice(
                 "create and remove control groups before the quiet phase",
@@ -176,7 +174,7 @@ pub(super) static MEMBERS: &[Rule] = &[
             reader, by a worker.",
         fixes: &[RuleFix::command(
             "echo {housekeeping} > /proc/irq/{irq}/smp_affinity_list",
-            not_tried!("Moves the interrupt of the port, and the worker with it."),
+            not_tried!(but_managed!("Moves the interrupt of the port, and the worker with it.")),
         )],
         source: "drivers/tty/tty_buffer.c: flush_to_ldisc",
         ..Rule::DEFAULT
@@ -255,7 +253,7 @@ pub(super) static MEMBERS: &[Rule] = &[
                 not_tried!("No PSI: /proc/pressure and what reads it (systemd-oomd) are gone."),
             ),
             RuleFix::advice(
-                "if the group need not be watched: echo 0 > /sys/fs/cgroup/GROUP/cgroup.pressure",
+                "if the group need not be watched: write 0 into its cgroup.pressure",
                 "No PSI for that group; those above it still have theirs.",
             ),
         ],

@@ -65,10 +65,11 @@ fn kind(name: &str, f: &str) -> Option<EventKind> {
             timer: address(f, "hrtimer")?,
             function: symbol(f, "function")?,
             expires: number(f, "expires")? as i64,
+            soft: number(f, "expires")? as i64,
         },
         "hrtimer_cancel" => HrtimerCancel { timer: address(f, "hrtimer")? },
         "hrtimer_expire_entry" => {
-            HrtimerEntry { timer: address(f, "hrtimer")?, function: symbol(f, "function")? }
+            HrtimerEntry { timer: address(f, "hrtimer")?, function: symbol(f, "function")?, now: 0 }
         }
         "hrtimer_expire_exit" => HrtimerExit { timer: address(f, "hrtimer")? },
         "timer_start" => TimerStart {
