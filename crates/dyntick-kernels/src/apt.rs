@@ -46,6 +46,10 @@ const SIGNED_ONLY: [&str; 4] = [
     "Acquire::AllowDowngradeToInsecureRepositories=false",
 ];
 
+/// One more try, after a second. The three of apt take seven seconds, for which a machine without a network would wait
+/// at each index; there is the cache to fall back to.
+const RETRIES: &str = "Acquire::Retries=1";
+
 /// The note that the newest package of the cache may not be Debian's newest.
 pub fn of_cache(why: &str) -> String {
     format!("the newest in the cache, and Debian may have a newer one ({why})")
@@ -392,7 +396,7 @@ impl Apt {
         for setting in SIGNED_ONLY {
             command.args(["-o", setting]);
         }
-        command.arg("-q=2");
+        command.args(["-o", RETRIES, "-q=2"]);
         command
     }
 

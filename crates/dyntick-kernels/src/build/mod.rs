@@ -8,6 +8,7 @@
 mod compile;
 mod configure;
 mod diff;
+mod foreseen;
 mod fragment;
 mod kconfig;
 mod key;
@@ -25,6 +26,7 @@ mod workspace;
 pub(crate) mod built;
 
 pub use built::{Built, all};
+pub use foreseen::foresee;
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
 pub use parts::{Part, Parts, private_note};
@@ -96,6 +98,14 @@ pub enum BuildError {
     /// Options that did not become what the fragments say.
     #[error("Kconfig did not accept the configuration:\n{}", .0.join("\n"))]
     NotTaken(Vec<String>),
+    /// Options that the source's series does not have.
+    #[error("cannot configure a kernel of {source_text}:\n{}", .options.join("\n"))]
+    TooOld {
+        /// The source as the recipe names it.
+        source_text: String,
+        /// Each option with its place and the first series that has it.
+        options: Vec<String>,
+    },
     /// An untrusted source, and no sandbox to build it in.
     #[error(
         "{what} is not Debian's and does not come with dyntick, so a kernel with it is built only confined, which is not possible: {reason}"
@@ -142,9 +152,9 @@ pub type Accept<'a> = &'a dyn Fn(&KernelConfig) -> Vec<String>;
 
 /// Removes what was being made when dyntick was ended, which may fill the disk.
 /// For the beginning of a verb, before it takes room itself.
-pub fn remove_left(cache: &Cache) {
-    unused::remove_unfinished_of_all(cache.root());
-    workspace::remove_abandoned(cache);
+pub fn remove_left(cache: &Cache, progress: &dyn Fn(&str)) {
+    unused::remove_unfinished_of_all(cache.root(), progress);
+    workspace::remove_abandoned(cache, progress);
     walls::remove_unused(cache);
     source::remove_unused(cache);
 }
@@ -156,13 +166,77 @@ pub fn build(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
-    match build_from_newest(recipe, cache, progress, accept) {
-        // The index that named the source was older than the mirror, and is asked for by now.
-        Err(BuildError::Source(SourceError::Superseded(_))) => {
-            build_from_newest(recipe, cache, progress, accept)
-        }
+    with_newest(|| build_from_newest(recipe, cache, progress, accept))
+}
+
+/// Refuses recipes of which one cannot be built, as far as that is known before the first of them is compiled: by
+/// their texts before any source is asked for, then by their patches, which are applied to what they change. A recipe
+/// without patches, and a kernel that is in the cache, need no source for that.
+pub fn ensure_all(
+    recipes: &[&Recipe],
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<(), (usize, BuildError)> {
+    let numbered = || recipes.iter().enumerate();
+    numbered().try_for_each(|(at, recipe)| foresee(recipe, &|_| Vec::new()).map_err(|error| (at, error)))?;
+    // The only one is checked as it is built.
+    let patched = numbered().filter(|(_, recipe)| recipes.len() > 1 && !recipe.patches.is_empty());
+    for (at, recipe) in patched {
+        with_newest(|| ensure_applied(recipe, cache, progress)).map_err(|error| (at, error))?;
+    }
+    Ok(())
+}
+
+/// Does what needs the newest source of a name, and once more if the index that named it was older than the mirror,
+/// and was asked for by now.
+fn with_newest<T>(work: impl Fn() -> Result<T, BuildError>) -> Result<T, BuildError> {
+    match work() {
+        Err(BuildError::Source(SourceError::Superseded(_))) => work(),
         done => done,
     }
+}
+
+/// A recipe of which all that decides its kernel is known.
+struct Order {
+    parts: Parts,
+    source: source::Source,
+    toolchain: toolchain::Toolchain,
+    /// The name of the kernel in the cache.
+    key: String,
+}
+
+impl Order {
+    fn of(recipe: &Recipe, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Self, BuildError> {
+        let parts = Parts::load(recipe)?;
+        let toolchain = toolchain::find(&parts)?;
+        let source = source::identify(&parts.source, cache, progress)?;
+        let company = walls::company(&source, &parts);
+        let key = key::of(&parts, &source.id, &toolchain, company.as_deref());
+        Ok(Self { parts, source, toolchain, key })
+    }
+
+    fn place(&self, cache: &Cache) -> Result<walls::Place, BuildError> {
+        walls::Place::of(&self.source, &self.parts, &self.toolchain, cache)
+    }
+}
+
+fn ensure_applied(recipe: &Recipe, cache: &Cache, progress: &dyn Fn(&str)) -> Result<(), BuildError> {
+    // A series of Debian changes little, and that much the build itself finds out; a tree or a branch may change more.
+    let parts = Parts::load(recipe)?;
+    let is_like = |built: &Built| {
+        built.patch_sha256 == hashes(&parts.patches)
+            && built.recipe.as_ref().is_some_and(|built| built.source == parts.source)
+    };
+    if parts.source.starts_with("debian:") && all(cache).iter().any(is_like) {
+        return Ok(());
+    }
+    let order = Order::of(recipe, cache, progress)?;
+    if cache.path(&built::entry(&order.key)).exists() {
+        return Ok(());
+    }
+    let place = order.place(cache)?;
+    let (pristine, _in_use) = order.source.fetch(cache, progress)?;
+    patches::check(&order.parts.patches, &pristine, &order.source.key, cache, &place)
 }
 
 fn build_from_newest(
@@ -171,40 +245,33 @@ fn build_from_newest(
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<Built, BuildError> {
-    let parts = Parts::load(recipe)?;
-    patches::sound(&parts.patches)?;
-    let source = source::identify(&parts.source, cache, progress)?;
-    let toolchain = toolchain::find(&parts)?;
-    let company = walls::company(&source, &parts);
-    let key = key::of(&parts, &source.id, &toolchain, company.as_deref());
-    let waiting = workspace::waiting(cache, &source.key, progress);
+    foresee(recipe, accept)?;
+    let order = Order::of(recipe, cache, progress)?;
+    let waiting = workspace::waiting(cache, &order.source.key, progress);
     let mut is_new = false;
-    let folder = cache.folder_after(&built::entry(&key), Some(&waiting), |folder| {
+    let folder = cache.folder_after(&built::entry(&order.key), Some(&waiting), |folder| {
         is_new = true;
-        make(&parts, &source, &toolchain, &key, folder, cache, progress, accept)
+        make(&order, folder, cache, progress, accept)
     })?;
     unused::touch(&folder);
-    let patch_files = patches::files_of_all(&parts.patches);
-    Ok(Built { fallback: source.fallback, is_new, patch_files, ..built::read(&folder)? })
+    let patch_files = patches::files_of_all(&order.parts.patches);
+    Ok(Built { fallback: order.source.fallback, is_new, patch_files, ..built::read(&folder)? })
 }
 
 /// Fills `folder` with the kernel.
-#[expect(clippy::too_many_arguments, reason = "what a build is made of")]
 fn make(
-    parts: &Parts,
-    source: &source::Source,
-    toolchain: &toolchain::Toolchain,
-    key: &str,
+    order: &Order,
     folder: &Path,
     cache: &Cache,
     progress: &dyn Fn(&str),
     accept: Accept<'_>,
 ) -> Result<(), BuildError> {
+    let Order { parts, source, toolchain, key } = order;
     let begin = std::time::Instant::now();
     // For it to have room.
-    remove_left(cache);
+    remove_left(cache, progress);
     unused::keep_at_most(&cache.path(built::FOLDER), built::MOST_BYTES);
-    let place = walls::Place::of(source, parts, toolchain, cache)?;
+    let place = order.place(cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;
     // Before it waits for other builds.
     patches::check(&parts.patches, &pristine, &source.key, cache, &place)?;
@@ -212,6 +279,7 @@ fn make(
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;
     let builder = program::Builder { space: &space, toolchain, cache, place: &place };
+    progress("configuring the kernel");
     let config = configure::configure(parts, &builder)?;
     let problems = accept(&config);
     if !problems.is_empty() {
@@ -220,12 +288,12 @@ fn make(
     let estimate = estimate(&all(cache), &built::names(&parts.config));
     let compiled = compile::compile(&builder, &config, estimate, progress)?;
     let record = Built {
-        key: key.to_owned(),
+        key: key.clone(),
         source: source.description(),
         compiler: toolchain.version.clone(),
         config: built::names(&parts.config),
         patches: built::names(&parts.patches),
-        patch_sha256: parts.patches.iter().map(|part| hex::encode(Sha256::digest(&part.text))).collect(),
+        patch_sha256: hashes(&parts.patches),
         patch_files: patches::files_of_all(&parts.patches),
         recipe: Some(parts.recipe()),
         release: compiled.release.clone(),
@@ -236,6 +304,11 @@ fn make(
         folder: folder.to_owned(),
     };
     built::keep(&record, &compiled, &builder, folder)
+}
+
+/// The SHA-256 of each patch, in hexadecimal.
+fn hashes(patches: &[Part]) -> Vec<String> {
+    patches.iter().map(|part| hex::encode(Sha256::digest(&part.text))).collect()
 }
 
 /// The number of objects to expect of a kernel with these fragments: that of the kernel here which shares the most.

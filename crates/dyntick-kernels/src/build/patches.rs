@@ -93,14 +93,28 @@ pub fn apply(
     Ok(())
 }
 
-/// Refuses patches that are damaged in themselves, before a source is downloaded for them.
+/// Refuses patches that apply to no source: before one is downloaded for them.
 pub fn sound(patches: &[Part]) -> Result<(), PatchError> {
-    for patch in patches.iter().filter(|patch| !patch.is_semantic()) {
-        if let Some(line) = damaged_line(&patch.text) {
-            return Err(PatchError::Damaged { patch: patch.name.clone(), line });
-        }
+    patches.iter().try_for_each(sound_one)
+}
+
+fn sound_one(patch: &Part) -> Result<(), PatchError> {
+    match patch.kind() {
+        Some(SEMANTIC) => return Ok(()),
+        Some("patch" | "diff") => {}
+        _ => return Err(PatchError::Kind(patch.name.clone())),
     }
-    Ok(())
+    if let Some(line) = damaged_line(&patch.text) {
+        return Err(PatchError::Damaged { patch: patch.name.clone(), line });
+    }
+    let files = changed_files(&patch.text);
+    if files.is_empty() {
+        return Err(PatchError::Empty(patch.name.clone()));
+    }
+    match files.iter().find(|file| !is_inner(Path::new(file))) {
+        Some(file) => Err(outside(patch, file)),
+        None => Ok(()),
+    }
 }
 
 /// Applies the patches that need no complete tree to copies of the files that they name: a build may wait for others

@@ -6,8 +6,6 @@ mod git;
 mod tree;
 mod unpack;
 
-pub use git::remove_unused;
-
 use super::BuildError;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};
@@ -25,8 +23,13 @@ pub enum SourceError {
     #[error(transparent)]
     Spec(#[from] NotASource),
     /// No such package.
-    #[error("Debian offers no package linux-source-{0}, and none is cached")]
-    NotOffered(String),
+    #[error("Debian offers no package linux-source-{series}, and none is cached{}", choice(offered))]
+    NotOffered {
+        /// The series.
+        series: String,
+        /// The series that there are, the oldest first.
+        offered: Vec<String>,
+    },
     /// The package that was found is not the newest any more.
     #[error("Debian has another {0} by now: start again")]
     Superseded(String),
@@ -60,6 +63,11 @@ pub enum SourceError {
     },
 }
 
+fn choice(offered: &[String]) -> String {
+    let named: Vec<String> = offered.iter().map(|series| format!("debian:{series}")).collect();
+    if named.is_empty() { String::new() } else { format!(": choose {}", named.join(", ")) }
+}
+
 /// A source that is known to be there.
 pub struct Source {
     /// All that decides its contents: a package with its version, a commit, or a hash.
@@ -87,6 +95,12 @@ const MOST_BYTES: u64 = 16 << 30;
 
 /// Linux 6.12 unpacked takes 1.5 GiB.
 const BYTES: u64 = 2 << 30;
+
+/// Removes copies of repositories, and packages that no build has unpacked.
+pub fn remove_unused(cache: &Cache) {
+    git::remove_unused(cache);
+    debian::remove_unused(cache);
+}
 
 /// The files that a text names on this machine: a folder, an archive, or the parts of a repository.
 pub fn reads(text: &str) -> Vec<PathBuf> {

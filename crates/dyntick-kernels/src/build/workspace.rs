@@ -2,6 +2,7 @@
 //! The folder that a kernel is built in: a source tree of hard links and an empty folder for the objects, at a
 //! path that is the same for every build of a source, so that ccache knows its files again.
 
+use crate::cache::unused::REMOVING;
 use crate::cache::{Cache, CacheError, ensure_space};
 use crate::remove::remove_tree;
 use dyntick_model::text::shortened;
@@ -43,7 +44,8 @@ impl Workspace {
         let folder = cache.path(FOLDER).join(format!("{PREFIX}{source}"));
         ensure_space(&folder, BYTES)?;
         let space = Self { folder, doing: doing(cache, source), _lock: lock };
-        space.note("preparing the source tree");
+        space.note(PREPARING);
+        progress(PREPARING);
         let filled = space.fill(pristine);
         filled.map_err(|error| CacheError::from_io(&space.folder, error))?;
         Ok(space)
@@ -95,6 +97,9 @@ impl Drop for Workspace {
         let _ = remove_tree(&self.folder);
     }
 }
+
+/// The step of linking each file of a source tree.
+const PREPARING: &str = "preparing the source tree";
 
 fn doing(cache: &Cache, source: &str) -> PathBuf {
     cache.path(FOLDER).join(format!("{source}.doing"))
@@ -165,13 +170,14 @@ fn link_tree(from: &Path, to: &Path) -> std::io::Result<()> {
 }
 
 /// Removes the workspaces of processes that have ended: their locks are free.
-pub fn remove_abandoned(cache: &Cache) {
+pub fn remove_abandoned(cache: &Cache, progress: &dyn Fn(&str)) {
     let entries = std::fs::read_dir(cache.path(FOLDER)).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some(source) = name.strip_prefix(PREFIX) else { continue };
         let Ok(lock) = File::create(cache.path(&format!("{FOLDER}/{source}.lock"))) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            progress(REMOVING);
             let _ = remove_tree(&entry.path());
         }
         // Held until here: the next to build from this source must find all of it or nothing.
@@ -226,7 +232,7 @@ mod tests {
         std::fs::create_dir_all(left.join("tree")).unwrap();
         drop(space);
         assert!(!file.exists());
-        remove_abandoned(&cache);
+        remove_abandoned(&cache, &|_| ());
         assert!(!left.exists(), "what a killed process left is gone");
     }
 }

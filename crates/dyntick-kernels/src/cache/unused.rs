@@ -67,7 +67,7 @@ impl InUse {
 /// Removes the least recently used entries of a folder until all together have at most `bytes`.
 /// One in use stays, and so does the newest: it was just made.
 pub fn keep_at_most(folder: &Path, most: u64) {
-    remove_unfinished(folder);
+    remove_unfinished(folder, &|_| ());
     // What is being made has a hidden name.
     let is_whole =
         |entry: &Path| !entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -86,17 +86,18 @@ pub fn keep_at_most(folder: &Path, most: u64) {
 }
 
 /// Removes from each folder of a cache what a process that was killed was making or removing.
-pub fn remove_unfinished_of_all(root: &Path) {
+pub fn remove_unfinished_of_all(root: &Path, progress: &dyn Fn(&str)) {
     let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
     let own = folders.filter(|folder| is_own(&folder.file_name().to_string_lossy()));
-    own.for_each(|folder| remove_unfinished(&folder.path()));
+    own.for_each(|folder| remove_unfinished(&folder.path(), progress));
 }
 
 /// Removes what a process that was killed was making or removing; one that makes an entry holds its lock.
-fn remove_unfinished(folder: &Path) {
+fn remove_unfinished(folder: &Path, progress: &dyn Fn(&str)) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         if name.to_string_lossy().starts_with(LEAVING) {
+            progress(REMOVING);
             let _ = remove_tree(&entry.path());
         }
         let Some(name) = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED)) else { continue };
@@ -104,10 +105,14 @@ fn remove_unfinished(folder: &Path) {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(lock) = open(folder.join(format!("{name}.lock")), flags, Mode::empty()) else { continue };
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            progress(REMOVING);
             let _ = remove_tree(&entry.path());
         }
     }
 }
+
+/// The step of removing a source tree or a build, which may take a minute.
+pub const REMOVING: &str = "removing from the cache what was not completed";
 
 /// Entries in the order of their last use.
 fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {

@@ -67,9 +67,13 @@ const OFFERED: [&str; 4] = ["debian:6.1", "debian:6.12", "debian:6.12-rt", "debi
 pub fn at_hand(cache: &Cache) -> Vec<Entry> {
     let mut entries = in_folder(Path::new("/boot"), State::Installed, |_, path| path.to_owned());
     for package in debian::unpacked(cache) {
-        entries.extend(in_folder(&package.folder.join("boot"), State::Downloaded, |release, _| {
-            format!("debian:{release}")
-        }));
+        let spec = format!("debian:{}", package.release);
+        entries.extend(in_folder(&package.folder.join("boot"), State::Downloaded, |_, _| spec.clone()));
+        // Newer packages have it there (linux-image-7.2).
+        let modules = package.folder.join("usr/lib/modules").join(&package.release);
+        if modules.join("vmlinuz").is_file() {
+            entries.push(of_image(spec, package.release, State::Downloaded, &modules.join("config")));
+        }
     }
     entries.extend(build::all(cache).into_iter().map(of_built));
     entries
@@ -91,7 +95,7 @@ pub fn catalog(cache: &Cache, progress: &dyn Fn(&str)) -> (Vec<Entry>, Option<St
                     .collect::<Vec<_>>(),
             );
             entries.extend(of_older_suites(&entries));
-            entries.push(self::offered(format!("debian:{UNSTABLE}"), String::new()));
+            entries.push(of_unstable(&entries, debian::newest_of_unstable(cache)));
             (entries, None)
         }
         Err(error) => (entries, Some(error.to_string())),
@@ -115,6 +119,15 @@ fn of_older_suites(entries: &[Entry]) -> Vec<Entry> {
         }
     };
     OLDER.into_iter().map(entry).collect()
+}
+
+/// The suite unstable, with the newest kernel of it that was downloaded.
+fn of_unstable(entries: &[Entry], downloaded: Option<String>) -> Entry {
+    let spec = format!("debian:{UNSTABLE}");
+    match downloaded.and_then(|release| entries_of(entries, &release)) {
+        Some(known) => Entry { spec, ..known },
+        None => offered(spec, String::new()),
+    }
 }
 
 fn offered(spec: String, release: String) -> Entry {
@@ -165,22 +178,28 @@ fn in_folder(folder: &Path, state: State, spec: impl Fn(&str, &str) -> String) -
         .iter()
         .filter_map(|path| {
             let release = path.file_name()?.to_str()?.strip_prefix("vmlinuz-")?.to_owned();
-            let text = std::fs::read_to_string(path.with_file_name(format!("config-{release}"))).ok();
-            let config = text.as_deref().map(KernelConfig::parse);
-            Some(Entry {
-                spec: spec(&release, path.to_str()?),
-                state,
-                hz: config.as_ref().and_then(KernelConfig::hz),
-                no_hz_full: config.as_ref().map(|c| c.is_enabled("NO_HZ_FULL")),
-                preempt_rt: config.as_ref().map(|c| c.is_enabled("PREEMPT_RT")),
-                config: Vec::new(),
-                patches: Vec::new(),
-                release,
-            })
+            let config = path.with_file_name(format!("config-{release}"));
+            Some(of_image(spec(&release, path.to_str()?), release, state, &config))
         })
         .collect();
     entries.sort_by(|a, b| a.release.cmp(&b.release));
     entries
+}
+
+/// An entry with the features of its configuration, if that can be read.
+fn of_image(spec: String, release: String, state: State, config: &Path) -> Entry {
+    let config = std::fs::read_to_string(config).ok().map(|text| KernelConfig::parse(&text));
+    let is_enabled = |option: &str| config.as_ref().map(|config| config.is_enabled(option));
+    Entry {
+        spec,
+        release,
+        state,
+        hz: config.as_ref().and_then(KernelConfig::hz),
+        no_hz_full: is_enabled("NO_HZ_FULL"),
+        preempt_rt: is_enabled("PREEMPT_RT"),
+        config: Vec::new(),
+        patches: Vec::new(),
+    }
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -204,5 +223,35 @@ mod tests {
         let [known] = &of_older_suites(&releases.map(downloaded))[..] else { panic!("one older series") };
         assert_eq!((known.spec.as_str(), known.release.as_str()), ("debian:5.10", "5.10.0-32-amd64"));
         assert_eq!(known.state, State::Downloaded);
+    }
+
+    #[test]
+    fn unstable_is_listed_with_the_kernel_that_was_downloaded() {
+        let release = "7.2.13+deb14-amd64";
+        let known = Entry {
+            state: State::Downloaded,
+            no_hz_full: Some(true),
+            ..offered(format!("debian:{release}"), release.to_owned())
+        };
+        let listed = of_unstable(&[known], Some(release.to_owned()));
+        assert_eq!((listed.spec.as_str(), listed.release.as_str()), ("debian:sid", release));
+        assert_eq!((listed.state, listed.no_hz_full), (State::Downloaded, Some(true)));
+        assert_eq!(of_unstable(&[], None).state, State::Offered);
+    }
+
+    #[test]
+    fn image_beside_its_modules_is_listed() {
+        let cache = tempfile::tempdir().unwrap();
+        let modules =
+            cache.path().join("kernels/7.2.13+deb14-amd64_7.2.13-1/usr/lib/modules/7.2.13+deb14-amd64");
+        std::fs::create_dir_all(&modules).unwrap();
+        std::fs::write(modules.join("vmlinuz"), "x").unwrap();
+        std::fs::write(modules.join("config"), "CONFIG_HZ=1000\nCONFIG_NO_HZ_FULL=y\n").unwrap();
+        let all = at_hand(&Cache::at(cache.path()));
+        let own = all.iter().find(|entry| entry.state == State::Downloaded).unwrap();
+        assert_eq!(
+            (own.spec.as_str(), own.hz, own.no_hz_full),
+            ("debian:7.2.13+deb14-amd64", Some(1000), Some(true))
+        );
     }
 }

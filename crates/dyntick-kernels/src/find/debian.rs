@@ -90,6 +90,14 @@ pub(super) fn unpacked(cache: &Cache) -> Vec<Unpacked> {
     packages
 }
 
+/// The release of the newest kernel of the cache that came from Debian's suite unstable.
+pub(super) fn newest_of_unstable(cache: &Cache) -> Option<String> {
+    let packages: Vec<Unpacked> =
+        unpacked(cache).into_iter().filter(|package| package.is_of(UNSTABLE)).collect();
+    let wanted = Wanted { series: None, flavour: "" };
+    wanted.newest_of(packages.iter().map(|package| package.release.as_str())).map(str::to_owned)
+}
+
 /// The release of the newest of these kernels that the mirror has.
 pub(super) fn newest_offered(apt: &Apt, wanted: Wanted<'_>) -> Result<Option<String>, AptError> {
     let series = wanted.series.map(|series| format!("{series}."));
