@@ -6,7 +6,7 @@ use crate::latency::Latency;
 use crate::lookup::{RunFigures, unit_of};
 use crate::store::Run;
 use dyntick_profile::{Difference, Sums, compare};
-use dyntick_stats::{Factor, Factorial, Histogram, Summary, factorial};
+use dyntick_stats::{Factor, Factorial, Histogram, LevelMean, Summary, factorial};
 use dyntick_study::claims::{self, Figures, Verdict, known};
 use dyntick_study::figure::QUANTILES;
 use dyntick_study::{Comparison, Effects, Study};
@@ -200,10 +200,31 @@ pub struct FigureEffects {
     pub factorial: Option<Factorial>,
     /// The spread of the runs of a cell, if cells were run several times.
     pub repeats: Option<Repeats>,
+    /// The effect of each level in the runs with an irrelevant change, in the order of the factorial's; empty if not
+    /// every cell has such runs.
+    pub perturbed: Vec<Range>,
     /// The first few cells without a value, or the reason for which there is no result.
     pub lacking: Vec<String>,
     /// The number of further such cells.
     pub more_lacking: usize,
+}
+
+/// The least and the most that a difference is: in a cell's own runs, and in those with an irrelevant change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Range {
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl FigureEffects {
+    /// Returns true if irrelevant changes move the difference of a level by no less than what it is.
+    pub fn is_drowned(&self, level: &LevelMean) -> bool {
+        let place = self.factorial.iter().flat_map(|found| &found.levels).position(|other| other == level);
+        let range = place.and_then(|place| self.perturbed.get(place));
+        range.is_some_and(|range| range.most - range.least >= level.difference.abs())
+    }
 }
 
 /// The spread of the runs of a cell, of which the mean is taken.
@@ -282,10 +303,42 @@ fn of_figure(
         figure: figure.to_owned(),
         unit: String::new(),
         repeats: factorial.as_ref().and_then(|_| repeats(&cells)),
+        perturbed: factorial
+            .as_ref()
+            .map_or(Vec::new(), |own| perturbed(own, &perturbed_cells(study, figure, ids, figures), factors)),
         factorial,
         lacking,
         more_lacking,
     }
+}
+
+/// The figure of each cell in its perturbed runs, by their numbers.
+fn perturbed_cells(
+    study: &Study,
+    figure: &str,
+    ids: &[String],
+    figures: &dyn Figures,
+) -> Vec<BTreeMap<u32, Option<f64>>> {
+    let of_cell = |id: &String| study.case(id).map(|case| figures.perturbed(case, figure, None));
+    ids.iter().map(|id| of_cell(id).unwrap_or_default()).collect()
+}
+
+/// The range of each level's difference over the own runs and the perturbed ones that every cell has: those of one
+/// number were changed in the same way.
+fn perturbed(own: &Factorial, cells: &[BTreeMap<u32, Option<f64>>], factors: &[Factor]) -> Vec<Range> {
+    let mut ranges: Vec<Range> =
+        own.levels.iter().map(|level| Range { least: level.difference, most: level.difference }).collect();
+    let mut has_any = false;
+    for number in cells.first().into_iter().flat_map(BTreeMap::keys) {
+        let values: Option<Vec<f64>> = cells.iter().map(|cell| cell.get(number).copied().flatten()).collect();
+        let Some(Ok(found)) = values.map(|values| factorial(factors, &values)) else { continue };
+        has_any = true;
+        for (range, level) in ranges.iter_mut().zip(&found.levels) {
+            range.least = range.least.min(level.difference);
+            range.most = range.most.max(level.difference);
+        }
+    }
+    if has_any { ranges } else { Vec::new() }
 }
 
 /// The spread within cells, where any was run more than once.
@@ -338,6 +391,45 @@ mod tests {
 
     fn study() -> Study {
         Study::parse(Path::new("s.toml"), STUDY).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// Cells of which each has its own figure and those of two perturbed runs.
+    struct Perturbed(Vec<(&'static str, [f64; 3])>);
+
+    impl Figures for Perturbed {
+        fn get(&self, case: &Case, _figure: &str, _cpu: Option<u32>) -> Option<Vec<f64>> {
+            self.0.iter().find(|(id, _)| *id == case.id).map(|(_, values)| vec![values[0]])
+        }
+
+        fn doubt(&self, _case: &Case, _figure: &str, _cpu: Option<u32>) -> Option<String> {
+            None
+        }
+
+        fn perturbed(&self, case: &Case, _figure: &str, _cpu: Option<u32>) -> BTreeMap<u32, Option<f64>> {
+            let of_case = self.0.iter().find(|(id, _)| *id == case.id);
+            of_case
+                .map_or_else(BTreeMap::new, |(_, values)| [(1, Some(values[1])), (2, Some(values[2]))].into())
+        }
+    }
+
+    #[test]
+    fn effect_below_the_spread_of_irrelevant_changes_is_drowned() {
+        let cells = Perturbed(vec![
+            ("a/debian:6.1/2/calm", [10.0, 11.0, 10.0]),
+            ("a/debian:6.1/2/loud", [10.5, 10.0, 11.0]),
+            ("a/debian:6.1/2/mute", [10.0, 10.0, 10.0]),
+            ("a/debian:6.12/2/calm", [20.0, 20.0, 20.0]),
+            ("a/debian:6.12/2/loud", [20.0, 20.0, 20.0]),
+            ("a/debian:6.12/2/mute", [20.0, 20.0, 20.0]),
+        ]);
+        let study = study();
+        let found = found(&study, &study.effects[0], &cells, &|_, _| String::new());
+        let figure = &found.figures[0];
+        let levels = &figure.factorial.as_ref().unwrap().levels;
+        let drowned =
+            |name: &str| figure.is_drowned(levels.iter().find(|level| level.level == name).unwrap());
+        assert!(drowned("loud"), "0.25 in its own runs, and from -0.5 to 0.5 in all: {figure:#?}");
+        assert!(!drowned("debian:6.12"), "some 10 in all runs");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use prepare::Prepared;
 pub use prepare::kvm_as_learnt;
 pub use refusal::Place;
 pub use refusal::{Refusal, needed_tools};
-pub(crate) use refusal::{ensure_few, ensure_tools};
+pub(crate) use refusal::{ensure_few, ensure_recipes, ensure_tools};
 
 use crate::execute::{Executor, OnQemu};
 use crate::expected::{Expected, Task, expected, schedule};
@@ -129,7 +129,7 @@ impl<'a> Lab<'a> {
             watch(Progress::Preparing(note.clone()));
         }
         remove_abandoned(&cache.path(SCRATCH));
-        build::remove_left(&cache);
+        build::remove_left(&cache, &|text| watch(Progress::Preparing(text.to_owned())));
         allow_open_files();
         find::remove_old(&cache);
         let memory = Memory::of_this_machine(&cache);

@@ -2,21 +2,12 @@
 //! Wake-up latencies that the cyclictest of a run printed, or its packets.
 
 use dyntick_formats::cyclictest::{self, CyclictestError, Thread};
-use dyntick_guest::names::{OWN_NAME, PACKETS};
-use dyntick_guest::{Work, pieces};
+use dyntick_guest::pieces;
 use dyntick_stats::{Histogram, Samples};
 use dyntick_study::Case;
+pub use dyntick_study::measuring::{Measuring, Meter};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// The program that measures latencies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Meter {
-    /// cyclictest of rt-tests: from a timer to the woken thread.
-    Cyclictest,
-    /// `dyntick guest-packets`: from a packet's sending to the woken receiver.
-    Packets,
-}
 
 /// Latencies, ns, by thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,14 +24,15 @@ impl Latency {
     /// The latencies in the output of the case's cyclictest or packets, if it has one that ended by itself. `output`
     /// reads a piece of the guest's archive.
     pub fn of(case: &Case, output: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, CyclictestError> {
-        let Some(Measuring { meter, task, words }) = Measuring::of(case) else { return Ok(None) };
+        let Some(measuring) = Measuring::of(case) else { return Ok(None) };
+        let Measuring { meter, task, .. } = measuring;
         let text = output(&task.map_or(pieces::SCRIPT_OUT.to_owned(), pieces::output_of_task));
         if meter == Meter::Packets {
             return Ok(text.and_then(|text| of_packets(&text)));
         }
         match text.map(|text| cyclictest::parse(&text)) {
             Some(Ok(threads)) => {
-                let width = unit_ns(words);
+                let width = measuring.unit_ns();
                 Ok(Some(Self { meter, threads: in_ns(threads, width), width }))
             }
             // It was run with `--quiet`, or was ended by the end of the window.
@@ -88,38 +80,6 @@ impl Latency {
     }
 }
 
-/// The program of a case that measures latencies: its script, else the first such task.
-#[derive(Clone, Copy, Debug)]
-pub struct Measuring<'a> {
-    /// The program.
-    pub meter: Meter,
-    /// The position among the tasks, if it is a task.
-    pub task: Option<usize>,
-    /// The program and its arguments.
-    words: &'a [String],
-}
-
-impl<'a> Measuring<'a> {
-    /// That of a case, if it has one.
-    pub fn of(case: &'a Case) -> Option<Self> {
-        let script = case.script.iter().map(|script| (None, script.run.as_slice()));
-        let tasks = case.tasks.iter().enumerate().filter_map(|(number, task)| match &task.work {
-            Work::Tool(words) => Some((Some(number), words.as_slice())),
-            _ => None,
-        });
-        let mut programs = script.chain(tasks);
-        programs.find_map(|(task, words)| Some(Self { meter: meter(words)?, task, words }))
-    }
-}
-
-fn meter(words: &[String]) -> Option<Meter> {
-    match words.first()?.rsplit('/').next()? {
-        "cyclictest" => Some(Meter::Cyclictest),
-        OWN_NAME if words.get(1).is_some_and(|verb| verb == PACKETS) => Some(Meter::Packets),
-        _ => None,
-    }
-}
-
 /// Latencies, one a line; one that was ended before it printed has none.
 fn of_packets(text: &str) -> Option<Latency> {
     let mut histogram = Histogram::default();
@@ -133,16 +93,6 @@ fn of_packets(text: &str) -> Option<Latency> {
         ..Thread::default()
     };
     Some(Latency { meter: Meter::Packets, threads: BTreeMap::from([(0, thread)]), width: 1 })
-}
-
-/// cyclictest counts in us, with `--nsecs` or `-N` in ns.
-fn unit_ns(words: &[String]) -> u64 {
-    let short = |word: &str| {
-        word.strip_prefix('-')
-            .is_some_and(|letters| letters.contains('N') && letters.chars().all(|c| c.is_ascii_alphabetic()))
-    };
-    let ns = words.iter().any(|word| word == "--nsecs" || short(word));
-    if ns { 1 } else { 1000 }
 }
 
 fn in_ns(mut threads: BTreeMap<u32, Thread>, unit: u64) -> BTreeMap<u32, Thread> {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Single figures of runs, and whether they prove anything (invariant 11).
 
+use crate::error::LabError;
 use crate::lab::CaseResult;
 use crate::observations::Observations;
 use crate::store::Run;
 use dyntick_formats::Observation;
 use dyntick_model::CpuList;
+use dyntick_model::text::known_words;
 use dyntick_study::Case;
 use dyntick_study::claims::Figures;
-use dyntick_study::figure::{Absent, Figure, OfCpus, table};
-use std::collections::BTreeMap;
+use dyntick_study::figure::{Absent, Figure, OfCpus, Source, table};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The runs of a study as figures for its claims.
 pub struct RunFigures<'a>(pub &'a [CaseResult]);
@@ -17,6 +19,21 @@ pub struct RunFigures<'a>(pub &'a [CaseResult]);
 impl Figures for RunFigures<'_> {
     fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>> {
         self.of_case(case).map(|result| figure_of(result.run.as_ref().ok()?, figure, cpu)).collect()
+    }
+
+    fn absence(&self, case: &Case, figure: &str) -> String {
+        let ran: Vec<&CaseResult> =
+            self.of_case(case).filter(|result| !matches!(result.run, Err(LabError::NotRun))).collect();
+        let runs: Result<Vec<&Run>, &LabError> = ran.iter().map(|result| result.run.as_ref()).collect();
+        match runs {
+            Ok(runs) => match runs.first() {
+                Some(run) => {
+                    format!("{} has no such figure{}", case.id, instead(&run.analysis.observations, figure))
+                }
+                None => format!("{} was not run", case.id),
+            },
+            Err(_) => format!("{} has no complete run", case.id),
+        }
     }
 
     fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String> {
@@ -38,6 +55,23 @@ impl RunFigures<'_> {
     fn of_case<'f>(&'f self, case: &'f Case) -> impl Iterator<Item = &'f CaseResult> {
         self.0.iter().filter(|result| result.case.id == case.id && !result.is_perturbed())
     }
+}
+
+/// The figures of this name that a run has; in words, with what to do if it has none.
+fn instead(observations: &Observations, figure: &str) -> String {
+    let (name, key) = figure.split_once(':').unwrap_or((figure, ""));
+    let of_name = observations.iter().filter(|row| row.figure == name && !row.key.is_empty());
+    let keys: BTreeSet<&str> = of_name.map(|row| row.key.as_str()).collect();
+    let keys: Vec<&str> = keys.into_iter().collect();
+    if keys.is_empty() {
+        return match Figure::named(name).map(|figure| figure.source) {
+            Some(Source::Tool) => {
+                "; no program of it printed any in a form that is read: see what it printed in its run's folder".to_owned()
+            }
+            _ => String::new(),
+        };
+    }
+    format!("; of {name}: it has {}", known_words(key, &keys, "`dyntick lab report --json`"))
 }
 
 /// The largest share of the window that the host may take from a CPU before figures of it prove nothing.

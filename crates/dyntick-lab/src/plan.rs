@@ -17,7 +17,6 @@ use dyntick_kernels::build::Built;
 use dyntick_kernels::find::Kernel;
 use dyntick_model::{Clock, CommandLine, KernelVersion, Settings};
 use dyntick_study::Case;
-use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_interrupts};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use schemars::JsonSchema;
@@ -207,20 +206,6 @@ pub fn idle_states(case: &Case) -> Option<String> {
     case.machine.as_ref().map(|machine| emulator::parameters(&machine.idle, case))
 }
 
-/// The events that are recorded: those of all guests, those of idle states where there are some, and the case's own.
-fn events(case: &Case) -> Vec<String> {
-    let is_wanted = |event: &&TraceEvent| match event.guests {
-        Guests::Always => true,
-        Guests::WithStates => case.machine.is_some(),
-        Guests::OnRequest => false,
-    };
-    let mut events: Vec<String> = of_interrupts().collect();
-    events.extend(EVENTS.iter().filter(is_wanted).map(|event| event.name.to_owned()));
-    let own: Vec<String> = case.events.iter().filter(|event| !events.contains(event)).cloned().collect();
-    events.extend(own);
-    events
-}
-
 /// The modules that its guest loads: those of its disk, and its own.
 pub fn modules(case: &Case, kernel: &Kernel) -> Vec<String> {
     let of_disk = case.disk.map(|_| image::disk_modules(kernel)).unwrap_or_default();
@@ -265,7 +250,7 @@ pub fn job(case: &Case, perturbation: Option<Perturbation>) -> Result<Job, Image
         shift_ns: perturbation.map_or(0, |perturbation| perturbation.shift_ns),
         measure_ns: case.measure_ns,
         profile: case.profile,
-        events: events(case),
+        events: case.recorded_events(),
         trace_cpus: case.trace_cpus.clone(),
         buffer_kib: (case.trace_buffer >> 10) as u32,
         tasks: case.tasks.iter().map(task).collect::<Result<_, ImageError>>()?,

@@ -175,6 +175,8 @@ pub struct Wanted {
     pub unit: Option<Unit>,
     /// Figures that are picked out of each file, by their names; if there are any, no tool is recognised.
     pub picks: Vec<Pick>,
+    /// True for the output of runs that were made just now: two of them may print the same.
+    pub are_runs: bool,
 }
 
 /// A figure that is picked out of a file.
@@ -278,7 +280,7 @@ impl Found {
     /// Adds the runs in a tool's file. The clock of another tool's runs is unknown. Only real time varies, so that it
     /// is assumed.
     fn add_file(&mut self, label: &str, path: &Path, bytes: &[u8], wanted: &Wanted) -> Result<(), SideError> {
-        if bytes.len() as u64 > LONG {
+        if bytes.len() as u64 > LONG && !wanted.are_runs {
             self.contents.insert(digest(bytes));
         }
         if !wanted.picks.is_empty() {
@@ -406,7 +408,8 @@ fn of_folder(label: &str, folder: &Path, wanted: &Wanted) -> Result<Found, SideE
             continue;
         }
         let bytes = read_bytes(&path).map_err(in_file)?;
-        if let Some(same) = contents.insert(digest(&bytes), name.clone()) {
+        let same = contents.insert(digest(&bytes), name.clone()).filter(|_| !wanted.are_runs);
+        if let Some(same) = same {
             let is_long = metadata.len() > LONG;
             if is_long {
                 found

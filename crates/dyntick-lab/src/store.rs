@@ -117,8 +117,17 @@ pub fn load(folder: &Path) -> Result<Run, StoreError> {
 
 /// Reads a complete run, analysed, and checks its seal. Without a sealer no run counts as made here.
 pub fn load_judged(folder: &Path, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
+    load_watched(folder, sealer, &|_| ())
+}
+
+/// The same; `analysing` is called if the run has no stored analysis that holds, and making one takes long.
+fn load_watched(
+    folder: &Path,
+    sealer: Option<&Sealer>,
+    analysing: &dyn Fn(&Path),
+) -> Result<Run, StoreError> {
     let opened = opened(folder)?;
-    read(folder, &opened, sealer.filter(|sealer| sealer.holds(&opened)))
+    read(folder, &opened, sealer.filter(|sealer| sealer.holds(&opened)), analysing)
 }
 
 /// The profile of a run, where it has one, and whether the run was made here.
@@ -153,7 +162,12 @@ fn in_words(kind: ErrorKind, otherwise: &str) -> &str {
 }
 
 /// Reads the run in an open folder, which users know by this path. `sealer` is that of a run that was made here.
-fn read(folder: &Path, opened: &Opened, sealer: Option<&Sealer>) -> Result<Run, StoreError> {
+fn read(
+    folder: &Path,
+    opened: &Opened,
+    sealer: Option<&Sealer>,
+    analysing: &dyn Fn(&Path),
+) -> Result<Run, StoreError> {
     let files = Files::of(folder, opened.place());
     let (plan, timing) = (files.plan()?, files.timing()?);
     let made_here = sealer.is_some();
@@ -161,6 +175,7 @@ fn read(folder: &Path, opened: &Opened, sealer: Option<&Sealer>) -> Result<Run, 
         let (folder, analysis, bytes) = (folder.to_owned(), stored.analysis, stored.bytes);
         return Ok(Run { folder, made_here, plan, timing, analysis, bytes });
     }
+    analysing(folder);
     let analysis = analyse(&files, &plan)?;
     let json = analysis::text_of(&analysis);
     if let Some(sealer) = sealer {
@@ -197,7 +212,7 @@ pub fn find(runs: &Path, plan: &Plan, sealer: &Sealer) -> Option<Run> {
     let found = Files::of(&folder, opened.place()).plan().ok()?;
     // A folder may have the name of another run.
     let is_it = found.question() == plan.question();
-    is_it.then(|| read(&folder, &opened, Some(sealer)).ok()).flatten()
+    is_it.then(|| read(&folder, &opened, Some(sealer), &|_| ()).ok()).flatten()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! refused is refused before anything boots.
 
 use crate::judgement::Judgement;
-use crate::lab::{Lab, Place, Progress, Refusal, Watch, ensure_few, ensure_tools};
+use crate::lab::{Lab, Place, Progress, Refusal, Watch, ensure_few, ensure_recipes, ensure_tools};
 use dyntick_kernels::build;
 use dyntick_kernels::cache::Cache;
 use dyntick_study::{Study, check, private_note};
@@ -34,6 +34,7 @@ impl<'a> Accepted<'a> {
             watch(Progress::Note(note));
         }
         ensure_tools(&study.cases)?;
+        ensure_recipes(&study.cases)?;
         place.ensure_usable()?;
         if let Some(note) = place.note_of_owners() {
             watch(Progress::Note(note));
@@ -48,6 +49,7 @@ impl<'a> Accepted<'a> {
     pub fn open(self, init: PathBuf) -> Result<Ready<'a>, Refusal> {
         let lab = Lab::open(Cache::of_user()?, init, self.watch)?;
         lab.ensure_kernels(&self.study.cases)?;
+        lab.ensure_patches(&self.study.cases)?;
         lab.ensure_memory(&self.study.cases)?;
         Ok(Ready { accepted: self, lab })
     }

@@ -69,6 +69,9 @@ fn verdicts() -> Vec<Verdict> {
         },
         rests_on: String::new(),
         evidence: vec![format!("{LONG}: ticks_per_second = 250, wanted >= 200: yes")],
+        unknown: Vec::new(),
+        failed: Vec::new(),
+        lacking: Vec::new(),
         comment: "It is so.".into(),
     };
     Ruling::ALL.iter().enumerate().map(verdict).collect()

@@ -85,17 +85,35 @@ pub struct Column {
     pub align: Align,
     /// The order in which columns are left out on a narrow terminal: the highest first, 0 never.
     pub spare: u8,
+    /// True for durations of which one outlier decides: the longest, or a high quantile.
+    pub is_extreme: bool,
 }
 
 impl Column {
     /// A column of texts.
     pub fn text(header: &str) -> Self {
-        Self { header: header.to_owned(), unit: String::new(), align: Align::Left, spare: 0 }
+        Self {
+            header: header.to_owned(),
+            unit: String::new(),
+            align: Align::Left,
+            spare: 0,
+            is_extreme: false,
+        }
     }
 
     /// A column of figures.
     pub fn figure(header: &str, unit: &str) -> Self {
-        Self { header: header.to_owned(), unit: unit.to_owned(), align: Align::Right, spare: 0 }
+        Self { unit: unit.to_owned(), align: Align::Right, ..Self::text(header) }
+    }
+
+    /// The column of the longest of several durations.
+    pub fn longest() -> Self {
+        Self::figure("longest", "").extreme()
+    }
+
+    /// Marks the column as one of durations of which one outlier decides.
+    pub fn extreme(self) -> Self {
+        Self { is_extreme: true, ..self }
     }
 
     /// Returns true if the column has a header. A table without any has no header row.
@@ -178,11 +196,39 @@ pub struct Verdict {
     pub rests_on: String,
     /// The figures that decided the rulings.
     pub evidence: Vec<String>,
+    /// The figures among them that are not known, with the reasons.
+    pub unknown: Vec<String>,
+    /// The checks that do not hold, each as the value that was compared and its limit.
+    pub failed: Vec<String>,
+    /// The case for whose lack a variant was not run, by the variant.
+    pub lacking: Vec<(String, String)>,
     /// The meaning of the result.
     pub comment: String,
 }
 
 impl Verdict {
+    /// The one ruling in a word or two; of several, that they differ.
+    pub fn only_word(&self) -> &'static str {
+        self.only_ruling().map_or("differs", |ruling| self.word(ruling))
+    }
+
+    /// The first check that does not hold, and the number of others; empty if all hold.
+    pub fn failed_in_short(&self) -> String {
+        match &self.failed[..] {
+            [] => String::new(),
+            [only] => only.clone(),
+            [first, others @ ..] => format!("{first}; {} more", others.len()),
+        }
+    }
+
+    /// Returns true if the variants that were run have one ruling, and others were not run.
+    fn is_partly_run(&self) -> bool {
+        let mut run =
+            self.rulings.iter().map(|(_, ruling)| *ruling).filter(|ruling| *ruling != Ruling::NotRun);
+        let first = run.next();
+        self.only_ruling().is_none() && run.all(|ruling| Some(ruling) == first)
+    }
+
     /// A ruling in a word or two.
     pub fn word(&self, ruling: Ruling) -> &'static str {
         match ruling {
@@ -202,17 +248,20 @@ impl Verdict {
         }
     }
 
-    /// The claim, with the agreement of the runs, and with its rulings if they differ between variants.
+    /// The claim, with its rulings if they differ between variants, the first check that does not hold, and the
+    /// agreement of the runs.
     pub fn in_short(&self) -> String {
         let each = |(variant, ruling): &(String, Ruling)| {
-            let word = self.word(*ruling);
-            if variant.is_empty() { word.to_owned() } else { format!("{variant}: {word}") }
+            let lacking = self.lacking.iter().find(|(of, _)| of == variant && *ruling == Ruling::NotRun);
+            let case = lacking.map_or(String::new(), |(_, case)| format!(" (--case {case})"));
+            let word = format!("{}{case}", self.word(*ruling));
+            if variant.is_empty() { word } else { format!("{variant}: {word}") }
         };
         let rulings = match self.only_ruling() {
             Some(_) => String::new(),
             None => self.rulings.iter().map(each).collect::<Vec<_>>().join(", "),
         };
-        with_remarks(&self.claim, &[&rulings, &self.agreement])
+        with_remarks(&self.claim, &[&rulings, &self.failed_in_short(), &self.agreement])
     }
 
     /// The ruling, if all variants have the same one.
@@ -245,7 +294,11 @@ pub fn score(verdicts: &[Verdict]) -> String {
         (bad, does_not),
         (count(Ruling::Inconclusive) + count(Ruling::CannotTell), "inconclusive"),
         (count(Ruling::NotRun), "not run"),
-        (verdicts.iter().filter(|v| v.only_ruling().is_none()).count(), "not the same in all cases"),
+        (verdicts.iter().filter(|v| v.is_partly_run()).count(), "not run in all cases"),
+        (
+            verdicts.iter().filter(|v| v.only_ruling().is_none() && !v.is_partly_run()).count(),
+            "not the same in all cases",
+        ),
     ];
     parts.extend(
         others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")),

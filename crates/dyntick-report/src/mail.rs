@@ -3,7 +3,7 @@
 //! command is one line whatever its length, since it is to be copied.
 
 use crate::terminal::{fits, terminal};
-use crate::{Align, Block, Cell, Document, Finding, Table};
+use crate::{Align, Block, Cell, Document, Finding, Table, Verdict, score};
 
 /// The width of a line on mailing lists (`Documentation/process/email-clients.rst` asks for unwrapped lines; 72 leaves
 /// room for being quoted a few times).
@@ -22,10 +22,17 @@ pub fn mail(document: &Document) -> String {
 fn block(block: &Block) -> Vec<Block> {
     match block {
         Block::Timeline(_) | Block::Plot(_) | Block::Flame(_) => Vec::new(),
+        Block::Scores(verdicts) => scores(verdicts),
         Block::Findings(findings) => vec![Block::Findings(findings.iter().map(in_short).collect())],
         Block::Table(table) => parts(table).into_iter().map(Block::Table).collect(),
         other => vec![other.clone()],
     }
+}
+
+/// The number of claims with each ruling, and each claim after its ruling in words: a mail has no legend of signs.
+fn scores(verdicts: &[Verdict]) -> Vec<Block> {
+    let one = |verdict: &Verdict| (verdict.only_word().to_owned(), verdict.in_short());
+    vec![Block::Heading(score(verdicts)), Block::Pairs(verdicts.iter().map(one).collect())]
 }
 
 /// Removes headings with nothing below them.
@@ -142,6 +149,9 @@ mod tests {
                     rulings: vec![(String::new(), Ruling::Reproduced)],
                     rests_on: String::new(),
                     evidence: vec!["menu: qperf:tcp_lat = 150.9, wanted <= 189: yes".into()],
+                    unknown: Vec::new(),
+                    failed: Vec::new(),
+                    lacking: Vec::new(),
                     comment: "It is so.".into(),
                 }]),
             ],

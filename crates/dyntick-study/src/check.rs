@@ -106,7 +106,8 @@ fn lack(case: &Case, what: &str, need: &Need) -> String {
         (None, "") => format!("build a kernel with {option}=y"),
         (None, kernel) => format!("choose {kernel}, which has it, or build a kernel with {option}=y"),
     };
-    format!("{what} on {}, which was built without CONFIG_{option}: {fix}", case.kernel)
+    let is = if case.recipe.is_some() { "is" } else { "was" };
+    format!("{what} on {}, which {is} built without CONFIG_{option}: {fix}", case.kernel)
 }
 
 /// The shortest fragment that comes with dyntick and sets this option, as a recipe names it.
@@ -236,17 +237,27 @@ fn cpus(case: &Case, config: &KernelConfig) -> Option<String> {
     })
 }
 
-/// The list of `isolcpus=`; with a flag that is none the complete value, which is no list.
-fn isolcpus_list(value: &str) -> &str {
+/// The CPUs of `isolcpus=`, if all its flags are some.
+fn isolated(value: &str, possible: u32) -> Result<CpuList, String> {
     let (flags, list) = flags_and_list(value);
-    if flags.iter().all(|flag| Flag::of(flag).is_some()) { list } else { value }
+    let Some(wrong) = flags.into_iter().find(|flag| Flag::of(flag).is_none()) else {
+        return cpus_of(list, possible).map_err(|error| error.to_string());
+    };
+    Err(match Flag::meant(wrong) {
+        Some(flag) => format!("'{wrong}' is not a flag of isolcpus=: '{}' was probably meant", flag.word()),
+        None => format!(
+            "'{wrong}' is not a flag of isolcpus=: its flags are {}",
+            Flag::ALL.map(Flag::word).join(", ")
+        ),
+    })
 }
 
 /// The settings that no kernel could honour.
 fn against_itself(case: &Case) -> Vec<String> {
     let line = &case.append;
-    let lists = ["nohz_full", "rcu_nocbs", "irqaffinity"].map(|name| (name, line.cpus(name, case.cpus)));
-    let isolated = line.get("isolcpus").map(|value| cpus_of(isolcpus_list(value), case.cpus));
+    let listed = |name| line.cpus(name, case.cpus).map(|cpus| cpus.map_err(|error| error.to_string()));
+    let lists = ["nohz_full", "rcu_nocbs", "irqaffinity"].map(|name| (name, listed(name)));
+    let isolated = line.get("isolcpus").map(|value| isolated(value, case.cpus));
     let mut problems: Vec<String> = disk_problems(case);
     problems.extend(RESERVED.iter().filter_map(|reserved| refused(case, reserved)));
     for (name, cpus) in lists.into_iter().chain([("isolcpus", isolated)]) {
@@ -400,7 +411,16 @@ mod tests {
         answer("nohz_full=all", "housekeeping");
         answer("nohz_full=1-x", "'1-x' is not a CPU");
         answer("isolcpus=domain,managed_irq,3", "names CPU 3");
-        answer("isolcpus=domian,1", "'domian' is not a CPU");
+        answer("isolcpus=domian,1", "'domian' is not a flag of isolcpus=: 'domain' was probably meant");
+        answer(
+            "isolcpus=domain,managed_irg,1",
+            "'managed_irg' is not a flag of isolcpus=: 'managed_irq' was",
+        );
+        answer(
+            "isolcpus=domain,quiet,1",
+            "'quiet' is not a flag of isolcpus=: its flags are nohz, domain, managed_irq",
+        );
+        answer("isolcpus=domain,1-x", "'1-x' is not a CPU");
         answer("memmap=1M$16M", "set by the laboratory");
         answer("console=tty0", "remove it from append");
         assert_eq!(

@@ -105,6 +105,7 @@ fn figures(section: Section<'_, '_, '_>, case: &str, cases: &[Case]) -> Vec<Stri
 
 fn one_figure(section: Section<'_, '_, '_>, place: &Value<'_>, case: &str, cases: &[Case]) -> Option<String> {
     let figure = section.source.text("figures", place)?;
-    refuse_figure(section.source, place, &figure, case, cases);
+    let meant: Vec<&Case> = cases.iter().filter(|other| other.answers_to(case)).collect();
+    refuse_figure(section.source, place, &figure, &meant);
     Some(figure)
 }

@@ -12,6 +12,7 @@ pub mod keys;
 mod limits;
 pub mod machine;
 mod matrix;
+pub mod measuring;
 mod parse;
 mod parts;
 pub(crate) mod reader;
@@ -34,6 +35,7 @@ use dyntick_model::text::known_words;
 use dyntick_model::{Clock, CommandLine, CpuList, Machine, Recipe};
 use dyntick_stats::Factor;
 use dyntick_system::InputError;
+use dyntick_trace::events::{EVENTS, Guests, TraceEvent, of_interrupts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -236,6 +238,20 @@ impl Case {
 
     /// Perturbed runs that a case may have.
     pub const MOST_PERTURBED: u32 = 100;
+
+    /// The events that are recorded: those of all guests, those of idle states if there are some, and the case's own.
+    pub fn recorded_events(&self) -> Vec<String> {
+        let is_wanted = |event: &&TraceEvent| match event.guests {
+            Guests::Always => true,
+            Guests::WithStates => self.machine.is_some(),
+            Guests::OnRequest => false,
+        };
+        let mut events: Vec<String> = of_interrupts().collect();
+        events.extend(EVENTS.iter().filter(is_wanted).map(|event| event.name.to_owned()));
+        let own: Vec<String> = self.events.iter().filter(|event| !events.contains(event)).cloned().collect();
+        events.extend(own);
+        events
+    }
 
     /// The limits of the guest's output.
     pub fn guest(&self) -> Guest<'_> {

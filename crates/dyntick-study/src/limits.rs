@@ -38,7 +38,7 @@ pub fn refuse_nonsense(reader: &CaseReader<'_, '_, '_>, case: &Case) {
         note(
             reader,
             "perturb",
-            "perturb: runs on the wall clock differ anyway; use repeat, with perturb = 0",
+            "perturb: runs on the wall clock differ anyway; use repeat (--repeat), and no perturb",
         );
     }
     if case.profile && case.clock != Clock::Virtual {

@@ -78,11 +78,22 @@ fn comparison(table: Section<'_, '_, '_>, cases: &[Case]) -> Comparison {
     table.only(&claims_keys::COMPARE);
     let (case, with) =
         (claims::case_reference(table, "case", cases), claims::case_reference(table, "with", cases));
+    refuse_unprofiled(table, &[&case, &with], cases);
     Comparison {
         title: table.text("title").unwrap_or_else(|| format!("{case} against {with}")),
         spans: table.get("spans").and_then(|value| table.source.texts("spans", value)).unwrap_or_default(),
         case,
         with,
+    }
+}
+
+/// Refuses spans of cases that have no profile.
+fn refuse_unprofiled(table: Section<'_, '_, '_>, references: &[&String], cases: &[Case]) {
+    let Some(spans) = table.get("spans") else { return };
+    let meant = |case: &&Case| references.iter().any(|reference| case.answers_to(reference));
+    if let Some(case) = cases.iter().filter(meant).find(|case| !case.profile) {
+        let message = format!("spans: the case '{}' has no profile: set profile = true", case.id);
+        table.source.problem(spans.span().start, message);
     }
 }
 

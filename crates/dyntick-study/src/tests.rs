@@ -212,6 +212,10 @@ fn files_that_a_case_reads() {
     answer("trace-cpus='0'\n", "trace-cpus leaves out CPU 1, which is measured");
     answer("trace-cpus='1-2'\n", "has CPU 2");
     answer(&format!("trace-cpus='1'\n{}", claim("softirq:RCU", ",cpu=0")), "records none of CPU 0");
+    answer(
+        &claim("window_ns", ",cpu=1"),
+        "studies/x.toml:8:50: cpu: 'window_ns' has no value for one CPU: remove cpu",
+    );
     let counted = format!("{head}trace-cpus='1'\n{}", claim("interrupts:LOC", ",cpu=0"));
     assert!(
         parse::study(Path::new("x.toml"), &counted, Size::Scaled).is_ok(),

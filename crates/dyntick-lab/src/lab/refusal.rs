@@ -6,10 +6,12 @@ use super::Lab;
 use crate::error::LabError;
 use crate::image::{self, ImageError, find_tool, packages};
 use crate::qemu;
+use dyntick_kernels::build::{self, BuildError};
 use dyntick_kernels::cache::CacheError;
 use dyntick_kernels::find::{KernelError, instead};
+use dyntick_model::Recipe;
 use dyntick_model::text::clean_line;
-use dyntick_study::Case;
+use dyntick_study::{Case, check};
 use dyntick_system::confine::ensure_outside_system;
 use dyntick_system::{chmod, is_callers, is_sticky, is_trusted, make_folders, others_may_write};
 use rustix::fs::Access;
@@ -96,7 +98,49 @@ fn lacking(cases: &[Case], is_here: impl Fn(&str) -> bool) -> Result<(), Lacking
     Err(Lacking { tools, others })
 }
 
+/// Refuses kernels to order that are impossible by the texts of their recipes, or that could not run their cases.
+///
+/// # Errors
+/// All such kernels, each with its first case that cannot be.
+pub(crate) fn ensure_recipes(cases: &[Case]) -> Result<(), Absent> {
+    let mut kernels: BTreeMap<(&str, String), Missing> = BTreeMap::new();
+    for case in cases {
+        let Some(recipe) = &case.recipe else { continue };
+        if let Err(error) = build::foresee(recipe, &|config| check::against_kernel(case, config)) {
+            let missing = kernels.entry((&case.kernel, error.to_string()));
+            let missing = missing.or_insert_with(|| Missing::to_order(&case.kernel, error));
+            missing.cases.push(case.id.clone());
+        }
+    }
+    absent(kernels.into_values().collect(), cases)
+}
+
+fn absent(kernels: Vec<Missing>, cases: &[Case]) -> Result<(), Absent> {
+    let without: usize = kernels.iter().map(|kernel| kernel.cases.len()).sum();
+    if kernels.is_empty() { Ok(()) } else { Err(Absent { kernels, others: cases.len() - without }) }
+}
+
 impl Lab<'_> {
+    /// Refuses patches that do not apply, before the first of several kernels is compiled.
+    ///
+    /// # Errors
+    /// The first kernel whose patches do not apply.
+    pub(crate) fn ensure_patches(&self, cases: &[Case]) -> Result<(), Absent> {
+        let mut recipes: BTreeMap<&Recipe, Vec<&Case>> = BTreeMap::new();
+        for case in cases {
+            if let Some(recipe) = &case.recipe {
+                recipes.entry(recipe).or_default().push(case);
+            }
+        }
+        let (recipes, cases_of): (Vec<&Recipe>, Vec<Vec<&Case>>) = recipes.into_iter().unzip();
+        let Err((at, error)) = build::ensure_all(&recipes, &self.cache, &|text| self.say(text)) else {
+            return Ok(());
+        };
+        let mut missing = Missing::to_order(&cases_of[at][0].kernel, error);
+        missing.cases = cases_of[at].iter().map(|case| case.id.clone()).collect();
+        absent(vec![missing], cases)
+    }
+
     /// Finds, and where needed fetches, the kernel of each case that is not to be built.
     ///
     /// # Errors
@@ -111,9 +155,7 @@ impl Lab<'_> {
             let instead = instead(name, &error, &self.cache);
             Some(Missing { name: name.to_owned(), cases, error, instead })
         };
-        let kernels: Vec<Missing> = named.into_iter().filter_map(missing).collect();
-        let without: usize = kernels.iter().map(|kernel| kernel.cases.len()).sum();
-        if kernels.is_empty() { Ok(()) } else { Err(Absent { kernels, others: cases.len() - without }) }
+        absent(named.into_iter().filter_map(missing).collect(), cases)
     }
 
     /// Refuses cases whose memory is below what this program and their tools take. Kernel modules come on top; their
@@ -208,6 +250,11 @@ impl Absent {
 }
 
 impl Missing {
+    /// A kernel to order; its cases are still to be added.
+    fn to_order(name: &str, error: BuildError) -> Self {
+        Self { name: name.to_owned(), cases: Vec::new(), error: error.into(), instead: Vec::new() }
+    }
+
     fn words(&self) -> String {
         let error = self.error.to_string();
         let all = if error.contains(LISTS_ALL) { String::new() } else { format!(" ({LISTS_ALL})") };

@@ -2,7 +2,7 @@
 //! The newest runs of the cases of a study.
 
 use super::files::Files;
-use super::{Held, OBSERVATIONS, Run, StoreError, load_judged, plans};
+use super::{Held, OBSERVATIONS, Run, StoreError, load_watched, plans};
 use crate::seal::Sealer;
 use dyntick_study::Case;
 use std::collections::BTreeMap;
@@ -23,8 +23,10 @@ pub struct Kept {
 /// The newest complete run of each of these cases and repetitions among `runs`, with any machine, image and kernel.
 /// There may be older ones, of an earlier dyntick or kernel. Without a sealer no run counts as made here. All of them
 /// are held at once, within one limit of memory.
-pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>) -> Vec<Kept> {
-    read_chosen(&chosen(runs, cases), cases, Held::on_this_machine(), &|folder| load_judged(folder, sealer))
+/// `analysing` is called with each run that must be analysed again, which takes long.
+pub fn newest(runs: &Path, cases: &[Case], sealer: Option<&Sealer>, analysing: &dyn Fn(&Path)) -> Vec<Kept> {
+    let load = |folder: &Path| load_watched(folder, sealer, analysing);
+    read_chosen(&chosen(runs, cases), cases, Held::on_this_machine(), &load)
 }
 
 /// The wall time of the newest run of each of these cases, all stages of its guest together, by the position of the

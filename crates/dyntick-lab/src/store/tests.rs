@@ -100,7 +100,7 @@ fn message(kept: &[Kept]) -> Vec<(u32, Result<usize, String>)> {
 #[test]
 fn all_repetitions_are_read() {
     let (folder, cases) = runs();
-    let all = message(&newest(folder.path(), &cases, None));
+    let all = message(&newest(folder.path(), &cases, None, &|_| ()));
     assert_eq!(all, [(0, Ok(50)), (1, Ok(50)), (2, Ok(50))]);
 }
 
@@ -125,7 +125,7 @@ fn a_run_is_judged_by_what_was_read() {
         std::fs::remove_file(&place).unwrap();
         std::fs::rename(&aside, &place).unwrap();
     }
-    assert_eq!(newest(folder.path(), &cases, None).len(), 3);
+    assert_eq!(newest(folder.path(), &cases, None, &|_| ()).len(), 3);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn an_older_run_is_read_where_the_newest_is_damaged_and_not_where_it_is_too_larg
     let first = read_chosen(&found, &cases, Held::within(bytes), &load).remove(0);
     assert!(matches!(first.run, Err(StoreError::Full { .. })), "{:?}", first.run);
     std::fs::write(again.join("raw/comms.json"), "[").unwrap();
-    assert_eq!(message(&newest(folder.path(), &cases, None))[0], (0, Ok(50)));
+    assert_eq!(message(&newest(folder.path(), &cases, None, &|_| ()))[0], (0, Ok(50)));
 }
 
 /// A run of this user with its analysis, and the number of timer interrupts that readers see.
@@ -298,7 +298,7 @@ fn runs_of_others_are_analysed_from_their_files() {
 fn a_run_that_cannot_be_read_says_why() {
     let (folder, cases) = runs();
     std::fs::write(folder.path().join("c.1/raw/comms.json"), "[").unwrap();
-    let kept = message(&newest(folder.path(), &cases, None));
+    let kept = message(&newest(folder.path(), &cases, None, &|_| ()));
     assert_eq!((kept.len(), &kept[0].1), (3, &Ok(50)));
     let why = kept[1].1.as_ref().unwrap_err();
     assert!(why.contains("c.1/raw/comms.json: invalid type"), "{why}");
@@ -310,7 +310,7 @@ fn the_times_of_stages_are_a_handful_of_numbers() {
     let (folder, cases) = runs();
     let numbers: Vec<String> = (0..10_000).map(|number| format!(r#""{number}":1.0"#)).collect();
     std::fs::write(folder.path().join("c.2").join(TIMING), format!("{{{}}}", numbers.join(","))).unwrap();
-    let kept = message(&newest(folder.path(), &cases, None));
+    let kept = message(&newest(folder.path(), &cases, None, &|_| ()));
     let why = kept[2].1.as_ref().unwrap_err();
     assert!(why.contains("timing.json") && why.contains("larger than"), "{why}");
 }

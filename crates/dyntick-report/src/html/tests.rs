@@ -20,6 +20,9 @@ fn hostile_texts_stay_texts() {
         rulings: vec![(evil.into(), Ruling::Reproduced), ("b".into(), Ruling::NotRun)],
         rests_on: evil.into(),
         evidence: vec![evil.into()],
+        unknown: Vec::new(),
+        failed: Vec::new(),
+        lacking: Vec::new(),
         comment: evil.into(),
     };
     let finding = Finding {
@@ -96,6 +99,9 @@ fn claim_is_marked_and_linked() {
         rulings: vec![(String::new(), ruling)],
         rests_on: String::new(),
         evidence: Vec::new(),
+        unknown: Vec::new(),
+        failed: Vec::new(),
+        lacking: Vec::new(),
         comment: String::new(),
     };
     let verdicts = vec![verdict(Ruling::Reproduced), verdict(Ruling::NotRun)];

@@ -35,6 +35,9 @@ fn verdict_shows_both_kernels() {
         rulings: vec![("6.1".into(), Ruling::Reproduced), ("6.12".into(), Ruling::NotReproduced)],
         rests_on: "emulated: server: every exit takes the table's latency".into(),
         evidence: vec!["6.1: 12 ticks/s with callbacks, 0 without".into()],
+        unknown: Vec::new(),
+        failed: Vec::new(),
+        lacking: Vec::new(),
         comment: "Debian offloads callbacks of nohz_full CPUs.".into(),
     };
     insta::assert_snapshot!(terminal(&with(Block::Verdicts(vec![verdict])), 60, false));
@@ -179,7 +182,7 @@ proptest! {
         let verdict = Verdict {
             published: true,
             agreement: String::new(),
-            claim: text(0), rulings: vec![(text(1), Ruling::Reproduced)], rests_on: text(5), evidence: vec![text(2)], comment: text(3),
+            claim: text(0), rulings: vec![(text(1), Ruling::Reproduced)], rests_on: text(5), evidence: vec![text(2)], unknown: Vec::new(), failed: vec![text(6)], lacking: Vec::new(), comment: text(3),
         };
         let mut timeline = timeline();
         timeline.lanes[0].name = text(4);

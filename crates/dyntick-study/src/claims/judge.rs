@@ -3,7 +3,7 @@
 
 use super::perturbed::Perturbed;
 use super::read::references;
-use super::{Against, Agreement, Check, Claim, Condition, Figures, How, Ruling, Verdict, number};
+use super::{Against, Agreement, Check, Claim, Condition, Failed, Figures, How, Ruling, Verdict, number};
 use crate::machine::exits;
 use crate::{Case, Study};
 use dyntick_stats::Summary;
@@ -15,7 +15,8 @@ pub fn judge(study: &Study, figures: &dyn Figures) -> Vec<Verdict> {
 
 fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
     let rulings = variants(study, claim);
-    let mut court = Court { study, claim, figures, rulings, evidence: Vec::new(), agreement: None };
+    let (evidence, unknown, failed) = Default::default();
+    let mut court = Court { study, claim, figures, rulings, evidence, unknown, failed, agreement: None };
     if let Some(reason) = &claim.cannot_tell {
         court.rulings = vec![(String::new(), Ruling::CannotTell)];
         court.evidence.push(reason.clone());
@@ -27,8 +28,8 @@ fn judge_one(study: &Study, claim: &Claim, figures: &dyn Figures) -> Verdict {
         court.hear(check, false);
     }
     let rests_on = rests_on(study, claim, &court.rulings);
-    let agreement = court.agreement;
-    Verdict { claim: claim.clone(), rulings: court.rulings, evidence: court.evidence, agreement, rests_on }
+    let Court { rulings, evidence, unknown, failed, agreement, .. } = court;
+    Verdict { claim: claim.clone(), rulings, evidence, unknown, failed, agreement, rests_on }
 }
 
 /// The sources of exit times of the machines of the judged cases, if anything was judged.
@@ -66,6 +67,8 @@ struct Court<'a> {
     figures: &'a dyn Figures,
     rulings: Vec<(String, Ruling)>,
     evidence: Vec<String>,
+    unknown: Vec<String>,
+    failed: Vec<Failed>,
     agreement: Option<Agreement>,
 }
 
@@ -80,6 +83,10 @@ impl Court<'_> {
         }
         for case in cases {
             let weighed = weigh(self.study, check, case, self.figures);
+            if judged && weighed.ruling == Ruling::CannotTell {
+                self.unknown.push(weighed.line.clone());
+            }
+            self.failed.extend(weighed.failed.filter(|_| judged));
             self.note(weighed.line);
             self.rule(judged, weighed.ruling, &case.labels().collect::<Vec<_>>());
             let both = self.agreement.into_iter().chain(weighed.agreement.filter(|_| judged));
@@ -114,13 +121,15 @@ struct Weighed {
     ruling: Ruling,
     /// The evidence.
     line: String,
+    /// The check, if it does not hold.
+    failed: Option<Failed>,
     /// The agreement of its runs, if there are perturbed ones.
     agreement: Option<Agreement>,
 }
 
 fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> Weighed {
     let what = described(check);
-    let weighed = |ruling, line, agreement| Weighed { ruling, line, agreement };
+    let weighed = |ruling, line, agreement| Weighed { ruling, line, failed: None, agreement };
     let values = match values(study, check, case, figures) {
         Ok(values) => values,
         Err(why) => {
@@ -152,7 +161,23 @@ fn weigh(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> We
         (None, false) => (Ruling::NotReproduced, "no".to_owned()),
     };
     let line = format!("{}: {what} = {shown}, wanted {condition}: {answer}", case.id);
-    weighed(ruling, line, perturbed.agreement(*condition, holds))
+    let failed = || Failed {
+        case: case.id.clone(),
+        check: check.clone(),
+        value: Some(mean).filter(|mean| mean.is_finite()),
+        runs: values.len(),
+    };
+    let failed = (ruling == Ruling::NotReproduced).then(failed);
+    Weighed { ruling, line, failed, agreement: perturbed.agreement(*condition, holds) }
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = self.value.map_or("not defined".to_owned(), |value| shown(value, self.check.is));
+        let of_runs = if self.runs > 1 { format!(" (mean of {})", self.runs) } else { String::new() };
+        write!(f, "{} {value}{of_runs}", described(&self.check))?;
+        self.check.is.map_or(Ok(()), |wanted| write!(f, ", wanted {wanted}"))
+    }
 }
 
 /// The number, with all its digits where a rounded one would seem to be on the other side of the bound.
@@ -190,7 +215,7 @@ fn values(study: &Study, check: &Check, case: &Case, figures: &dyn Figures) -> R
 pub fn known(case: &Case, figure: &str, cpu: Option<u32>, figures: &dyn Figures) -> Result<Vec<f64>, String> {
     let values = figures.get(case, figure, cpu).unwrap_or_default();
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
-        return Err(format!("{} has no complete run with it", case.id));
+        return Err(figures.absence(case, figure));
     }
     if let Some(doubt) = figures.doubt(case, figure, cpu) {
         return Err(doubt);
@@ -251,6 +276,27 @@ mod tests {
                 "a/debian:6.12: ticks_per_s = 1.5 (mean of 2, from 1 to 2, standard deviation 0.707), wanted <= 2: yes"
             ]
         );
+        let failed: Vec<String> = verdict.failed.iter().map(|one| format!("{}: {one}", one.case)).collect();
+        assert_eq!(failed, ["a/debian:6.1: ticks_per_s 250, wanted <= 2"]);
+    }
+
+    #[test]
+    fn failed_check_has_the_compared_value() {
+        let failed = |check: &str, figures: &[(&'static str, &'static str, &[f64])]| {
+            let claim = format!(
+                "[[claim]]\ntext='c'\nonly=['debian:6.12']\ncheck=[{{case='a',figure='ticks',{check}}}]"
+            );
+            verdict(&claim, figures).failed.iter().map(Failed::to_string).collect::<Vec<_>>()
+        };
+        let one = ("a/debian:6.12", "ticks", &[10.0][..]);
+        assert_eq!(failed("is='<= 1'", &[one]), ["ticks 10, wanted <= 1"]);
+        assert_eq!(failed("is='<= 10'", &[one]), [] as [String; 0]);
+        assert_eq!(failed("is='<= 1',cpu=1", &[one]), ["ticks on CPU 1 10, wanted <= 1"]);
+        let two = ("a/debian:6.12", "ticks", &[10.0, 20.0][..]);
+        assert_eq!(failed("is='<= 1'", &[two]), ["ticks 15 (mean of 2), wanted <= 1"]);
+        let close = ("a/debian:6.12", "ticks", &[1.0004][..]);
+        assert_eq!(failed("is='<= 1'", &[close]), ["ticks 1.0004, wanted <= 1"], "1 would seem to be within");
+        assert_eq!(failed("is='<= 1'", &[]), [] as [String; 0], "what is not known has not failed");
     }
 
     #[test]

@@ -43,14 +43,7 @@ impl Claim {
     /// Returns true if the claim is open for a variant only because a case that it needs was not run: the study does
     /// not have it any more, or `was_run` returns false for it. A failed run counts as run.
     pub fn lacks_a_run(&self, study: &Study, variant: &str, was_run: &dyn Fn(&Case) -> bool) -> bool {
-        let within = |case: &&Case| {
-            case.labels().all(|label| variant.split('/').any(|own| own == label)) && self.speaks_of(case)
-        };
-        let lacks = |reference: &str| {
-            study.select(reference).next().is_none()
-                || study.select(reference).filter(within).any(|case| !was_run(case))
-        };
-        self.cannot_tell.is_none() && self.needed().any(lacks)
+        self.lacking(study, variant, was_run).is_some()
     }
 
     /// Returns true if these cases are enough to judge the claim: it has checks, and all cases that they name are
@@ -58,6 +51,22 @@ impl Claim {
     pub fn is_judged_of(&self, study: &Study) -> bool {
         let is_there = |reference: &str| study.select(reference).next().is_some();
         self.cannot_tell.is_none() && !self.checks.is_empty() && self.needed().all(is_there)
+    }
+
+    /// The name of the first case for whose lack the claim is open for a variant, by the same rules.
+    pub fn lacking(&self, study: &Study, variant: &str, was_run: &dyn Fn(&Case) -> bool) -> Option<String> {
+        let within = |case: &&Case| {
+            case.labels().all(|label| variant.split('/').any(|own| own == label)) && self.speaks_of(case)
+        };
+        let lacking = |reference: &str| {
+            let missing = study.select(reference).filter(within).find(|case| !was_run(case));
+            let named = || reference.split('/').next().unwrap_or(reference).to_owned();
+            match missing {
+                Some(case) => Some(case.name.clone()),
+                None => study.select(reference).next().is_none().then(named),
+            }
+        };
+        if self.cannot_tell.is_some() { None } else { self.needed().find_map(lacking) }
     }
 
     /// The cases that its checks name.
@@ -125,6 +134,11 @@ pub trait Figures {
     /// count of something that never happened is 0.
     fn get(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<Vec<f64>>;
 
+    /// The reason for which there are no values.
+    fn absence(&self, case: &Case, _figure: &str) -> String {
+        format!("{} has no complete run with it", case.id)
+    }
+
     /// The reason for which a figure of this case must not be relied on, if any.
     fn doubt(&self, case: &Case, figure: &str, cpu: Option<u32>) -> Option<String>;
 
@@ -158,12 +172,31 @@ pub struct Verdict {
     pub rulings: Vec<(String, Ruling)>,
     /// The figures, one line each; for a claim that cannot be judged, the reason.
     pub evidence: Vec<String>,
+    /// The figures that are not known, one line each with the reason; they are in the evidence too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+    /// The checks that do not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<Failed>,
     /// The agreement of the runs, if a judged case has perturbed ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// The assumptions of the rulings: the source of the exit times of each emulated machine; empty if no judged case
     /// has one.
     pub rests_on: Vec<String>,
+}
+
+/// A check that does not hold in a case, with the value that was compared.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Failed {
+    /// The id of the case.
+    pub case: String,
+    /// The check.
+    pub check: Check,
+    /// The value that was compared, the mean of the case's own runs; null if it is not defined, as relative to 0.
+    pub value: Option<f64>,
+    /// The number of those runs.
+    pub runs: usize,
 }
 
 /// The number of runs that give the same answer: the case's own and the perturbed ones. Of several checks and variants,

@@ -59,7 +59,7 @@ fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judge
     let cpu = section.get("cpu").map(|value| section.source.number("cpu", value, 0..=8191));
     let check = Check {
         case: case_reference(section, "case", cases),
-        figure: figure_reference(section, cases),
+        figure: figure_of(section, cases, &|case| claim.speaks_of(case)),
         cpu: cpu.flatten(),
         against: against(section, cases),
         is: is.and_then(|value| section.source.parse("is", value)),
@@ -69,7 +69,8 @@ fn read_check(section: Section<'_, '_, '_>, claim: &Claim, cases: &[Case], judge
         let message = format!("'{}' has no variant among those that the claim speaks of (only)", check.case);
         section.source.problem(section.get("case").map_or(section.at, start), message);
     }
-    for case in meant {
+    refuse_cpu_of_machine(section, &check);
+    for case in meant.into_iter().filter(|case| claim.speaks_of(case)) {
         refuse_cpu(section, &check, case);
         refuse_untraced(section, &check, case);
         refuse_against(section, &check, case, cases);
@@ -109,40 +110,37 @@ pub fn case_reference(section: Section<'_, '_, '_>, key: &'static str, cases: &[
 
 /// Reads the name of a figure and refuses one that does not exist, or not for its case.
 pub fn figure_reference(section: Section<'_, '_, '_>, cases: &[Case]) -> String {
+    figure_of(section, cases, &|_| true)
+}
+
+/// The same for those cases alone that `is_meant` returns true for.
+fn figure_of(section: Section<'_, '_, '_>, cases: &[Case], is_meant: &dyn Fn(&Case) -> bool) -> String {
     let figure = section.required_text("figure").unwrap_or_default();
     let Some(value) = section.get("figure").filter(|value| value.get_ref().is_str()) else { return figure };
     let reference = section.get("case").and_then(|value| value.get_ref().as_str()).unwrap_or_default();
-    refuse_figure(section.source, value, &figure, reference, cases);
+    let meant: Vec<&Case> =
+        cases.iter().filter(|case| case.answers_to(reference) && is_meant(case)).collect();
+    refuse_figure(section.source, value, &figure, &meant);
     figure
 }
 
-/// Refuses a figure that does not exist, or not for the cases that `reference` means; `value` is where it is named.
-pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, reference: &str, cases: &[Case]) {
+/// Refuses a figure that does not exist, or that one of these cases cannot have; `value` is where it is named.
+pub fn refuse_figure(source: &Source<'_>, value: &Value<'_>, figure: &str, meant: &[&Case]) {
     let known = match figure::read(figure) {
         Ok(known) => known,
         Err(message) => return source.problem(start(value), format!("figure: {message}")),
     };
-    let lacking =
-        |lacks: fn(&Case) -> bool| cases.iter().find(|case| case.answers_to(reference) && lacks(case));
-    if let Some(case) = lacking(|case| case.script.is_none()).filter(|_| known.needs_script()) {
-        let message = format!("figure: '{figure}' needs a script, and the case '{}' has none", case.id);
-        source.problem(start(value), message);
+    if let Some(reason) = meant.iter().find_map(|case| figure::lack(known, figure, case)) {
+        source.problem(start(value), format!("figure: '{figure}' {reason}"));
     }
-    if let Some(case) = lacking(|case| case.machine.is_none()).filter(|_| known.needs_machine()) {
-        let message = format!(
-            "figure: '{figure}' needs idle states, and the case '{}' has no machine: add [machine] profile = \"…\"",
-            case.id
-        );
-        source.problem(start(value), message);
-    }
-    refuse_unread(source, value, figure, reference, cases);
+    refuse_unread(source, value, figure, meant);
 }
 
 /// A number in a file can be known only where the case reads that file.
-fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, of: &str, cases: &[Case]) {
+fn refuse_unread(source: &Source<'_>, value: &Value<'_>, figure: &str, meant: &[&Case]) {
     let Some(file) = figure::file_of(figure).filter(|file| !file.is_empty()) else { return };
     let reads = |case: &Case| case.read.iter().any(|path| name_of_file(path) == file);
-    if let Some(case) = cases.iter().find(|case| case.answers_to(of) && !reads(case)) {
+    if let Some(case) = meant.iter().find(|case| !reads(case)) {
         let message = format!(
             "figure: the case '{}' reads no file named '{file}': add its full path to read = […]",
             case.id
@@ -159,6 +157,15 @@ fn refuse_untraced(section: Section<'_, '_, '_>, check: &Check, case: &Case) {
             "cpu: '{}' is counted from the trace, and the case '{}' records none of CPU {cpu} (trace-cpus)",
             check.figure, case.id
         );
+        section.source.problem(start(value), message);
+    }
+}
+
+/// Refuses a CPU for a figure that no CPU has by itself: it would be ignored.
+fn refuse_cpu_of_machine(section: Section<'_, '_, '_>, check: &Check) {
+    let of_machine = Figure::named(&check.figure).is_some_and(Figure::is_of_machine);
+    if let (true, Some(value)) = (of_machine, section.get("cpu")) {
+        let message = format!("cpu: '{}' has no value for one CPU: remove cpu", check.figure);
         section.source.problem(start(value), message);
     }
 }
@@ -183,13 +190,13 @@ fn refuse_against(section: Section<'_, '_, '_>, check: &Check, case: &Case, case
              figures of the other",
             case.id, case.clock, reference.id, reference.clock
         ),
-        [reference]
-            if reference.script.is_none()
-                && Figure::named(&check.figure).is_some_and(Figure::needs_script) =>
-        {
-            format!("figure: '{}' needs a script, and the case '{}' has none", check.figure, reference.id)
+        [reference] => {
+            let known = Figure::named(&check.figure);
+            match known.and_then(|known| figure::lack(known, &check.figure, reference)) {
+                Some(reason) => format!("figure: '{}' {reason}", check.figure),
+                None => return,
+            }
         }
-        [_] => return,
         [] => format!("'{other}' has no variant to compare with '{}'", case.id),
         [first, second, ..] => format!(
             "'{other}' is not one case to compare with '{}': both '{}' and '{}' match; name a label",

@@ -3,9 +3,11 @@
 //! claim of them and the book's table all go by [`table`].
 
 mod keys;
+mod lack;
 pub mod table;
 
 pub use keys::QUANTILES;
+pub use lack::lack;
 
 use Source::*;
 use dyntick_model::text::{known_words, nearest};
@@ -117,19 +119,14 @@ impl Figure {
         table::ALL.iter().copied().find(|one| one.name == name)
     }
 
-    /// Returns true if it is about the script, which a case need not have.
-    pub fn needs_script(&self) -> bool {
-        self.source == Script
-    }
-
-    /// Returns true if it is about idle states, which only a guest with a machine has.
-    pub fn needs_machine(&self) -> bool {
-        matches!(self.source, IdleTrace | Model | IdleCounters)
-    }
-
     /// Returns true if it is counted from the trace, so that lost events make it wrong.
     pub fn is_of_trace(&self) -> bool {
         matches!(self.source, Trace | IdleTrace | Model)
+    }
+
+    /// Returns true if it has one value for the machine, or for the measured CPUs together, and none for one CPU.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(self.source, Clock | Script | Tool | Model) || self.name == table::WAKEUP.name
     }
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
+use crate::Case;
+use dyntick_guest::{Policy, Task, Work};
+use dyntick_model::CpuList;
 
 #[test]
 fn names_of_figures() {
@@ -65,9 +68,50 @@ fn where_figures_come_from() {
     let of_trace = |name: &str| Figure::named(name).unwrap().is_of_trace();
     assert!(of_trace("softirq:RCU") && !of_trace("file:x:y") && !of_trace("interrupts:LOC"));
     assert!(of_trace("idle:C6:usage") && !of_trace("cpuidle:C6:usage"));
-    let needs_machine = |name: &str| Figure::named(name).unwrap().needs_machine();
-    assert!(needs_machine("wakeup:p50") && needs_machine("cpuidle:C6:usage") && !needs_machine("ticks"));
-    assert!(Figure::named("script_user_ns").unwrap().needs_script());
+}
+
+/// A case of one task that computes has what is counted of any guest, and nothing else.
+#[test]
+fn figures_that_a_case_cannot_have_are_known_with_the_remedy() {
+    let task = |work: Work| Task {
+        cpus: CpuList::from_iter([1]),
+        policy: Policy::Other,
+        partition: None,
+        to_its_end: false,
+        work,
+    };
+    let tool = |run: &[&str]| task(Work::Tool(run.iter().map(|word| (*word).to_owned()).collect()));
+    let bare = Case { tasks: vec![task(Work::Spin)], ..Case::new("a", "debian:6.12") };
+    let lack = |name: &str, case: &Case| lack(read(name).unwrap(), name, case);
+    for (name, remedy) in [
+        ("script_s", "needs a script"),
+        ("qperf:tcp_lat", "needs a script"),
+        ("wakeup:p50", "has no machine: add [machine]"),
+        ("power:total", "has no machine"),
+        ("span:tick", "set profile = true"),
+        ("stolen_ns", "set clock = \"wall\""),
+        ("tool:fio/x", "needs the output of a tool"),
+        ("latency_max_ns", "needs cyclictest or packets"),
+        ("task_user_ns:1", "has tasks 0 to 0"),
+        ("task_system_ns:x", "has tasks 0 to 0"),
+        ("event:sched:sched_process_exit", "add events = [\"sched:sched_process_exit\"]"),
+    ] {
+        let reason = lack(name, &bare).unwrap_or_default();
+        assert!(reason.contains(remedy) && reason.contains("'a'"), "{name}: {reason}");
+    }
+    for name in
+        ["ticks", "interrupts:LOC", "window_ns", "task_user_ns:0", "event:timer:tick_stop", "file:x:y"]
+    {
+        assert_eq!(lack(name, &bare), None, "{name}");
+    }
+    let with = |run: &[&str]| Case { tasks: vec![tool(run)], ..bare.clone() };
+    let silent = with(&["/usr/bin/cyclictest", "-Smp95", "-D", "9"]);
+    assert!(lack("latency_ns:p99", &silent).unwrap().contains("add --histogram=US"));
+    assert_eq!(lack("latency_max_ns", &silent), None);
+    for words in [["cyclictest", "-h400"], ["cyclictest", "--histofall=9"], ["dyntick", "guest-packets"]] {
+        assert_eq!(lack("latency_ns:p99", &with(&words)), None, "{words:?}");
+    }
+    assert_eq!(lack("tool:fio/x", &with(&["fio"])), None);
 }
 
 /// Each figure that a run has can be claimed: a figure that is not in the table is unknown to studies.
