@@ -20,7 +20,9 @@ pub use tasks::Task;
 use crate::finding::Evidence;
 use crate::snapshot::{Content, Snapshot};
 use crate::sources::*;
-use dyntick_model::{CommandLine, CpuList, Dialect, Isolation, KernelConfig, KernelVersion, Reader};
+use dyntick_model::{
+    CommandLine, CpuList, Dialect, Isolation, KernelConfig, KernelVersion, Reader, boot, parameters,
+};
 
 /// An error that makes a machine impossible to check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +65,8 @@ pub struct Machine<'a> {
     pub asked: Isolation,
     /// The parameters that this kernel follows and no upstream kernel of its version would: the kernel was patched.
     pub patched: Vec<String>,
-    /// The CPUs with adaptive ticks, as the kernel reports them; empty if the kernel was not built for them.
+    /// The CPUs with adaptive ticks, as the kernel reports them, else as its command line asks; empty if the kernel was
+    /// not built for them.
     pub nohz_full: CpuList,
     /// The CPUs outside load balancing: by the command line, isolated partitions and cpusets of control groups v1.
     pub isolated: CpuList,
@@ -117,7 +120,7 @@ impl<'a> Machine<'a> {
         let mut asked = Isolation::replay(&line, Reader { possible, present: &present, dialect });
         // Without CPUs some kernels print "(null)".
         let sysfs = |file| files.text(file).map(|text| text.trim().parse::<CpuList>().unwrap_or_default());
-        let unsaid = if dialect.has_full == Some(true) { asked.tick.clone() } else { CpuList::default() };
+        let unsaid = if dialect.has_full == Some(false) { CpuList::default() } else { asked.tick.clone() };
         let nohz_full = sysfs(NOHZ_FULL).unwrap_or(unsaid);
         let partitions = partitions(files);
         let booted = sysfs(ISOLATED).unwrap_or_else(|| asked.domain.clone());
@@ -149,6 +152,17 @@ impl<'a> Machine<'a> {
         };
         machine.dialect.is_rt = machine.is_rt();
         Ok(machine)
+    }
+
+    /// The CPUs with adaptive ticks, if a file has them, or shows that the kernel has none.
+    pub fn reported_nohz_full(&self) -> Option<&CpuList> {
+        let is_told = self.text(NOHZ_FULL).is_some() || self.dialect.has_full == Some(false);
+        is_told.then_some(&self.nohz_full)
+    }
+
+    /// The CPUs outside load balancing, if the kernel's list of them was read.
+    pub fn reported_isolated(&self) -> Option<&CpuList> {
+        self.text(ISOLATED).map(|_| &self.isolated)
     }
 
     /// The housekeeping CPUs.
@@ -213,10 +227,7 @@ impl<'a> Machine<'a> {
 
     /// A parameter of the command line as written, the last of its name.
     pub fn said(&self, name: &str) -> Option<Evidence> {
-        let same = |parameter: &&str| {
-            parameter.split('=').next().is_some_and(|key| key.replace('-', "_") == name.replace('-', "_"))
-        };
-        self.line.iter().filter(same).last().map(said)
+        self.line.iter().filter(|word| has_name(word, name)).last().map(said)
     }
 
     /// Returns true if a configuration option is on, by the configuration or by the kernel's behaviour; `None` if
@@ -227,15 +238,64 @@ impl<'a> Machine<'a> {
             "NO_HZ_FULL" => self.dialect.has_full,
             // The other option selects it.
             "RCU_NOCB_CPU" if self.dialect.has_full == Some(true) => Some(true),
+            // `mm/Kconfig`: never with PREEMPT_RT.
+            "TRANSPARENT_HUGEPAGE" if self.text(THP).is_some() => Some(true),
+            "TRANSPARENT_HUGEPAGE" => configured.or_else(|| self.is_rt().then_some(false)),
             "RCU_NOCB_CPU" => configured.or_else(|| self.lists_as_unknown("rcu_nocbs").then_some(false)),
             _ => configured,
         }
     }
 
-    /// Returns true if the kernel's log lists a parameter as unknown.
+    /// Returns true if the kernel's log lists a parameter as unknown. One that it knows, and of which it refuses the
+    /// value, is listed too (`init/main.c: obsolete_checksetup`).
     pub(crate) fn lists_as_unknown(&self, name: &str) -> bool {
-        let is = |word: &str| word.trim_matches(['"', ',', '.']).split('=').next() == Some(name);
-        self.unknown_parameters().is_some_and(|line| line.split(' ').any(is))
+        self.unknown_words().any(|word| has_name(word, name))
+    }
+
+    /// The parameters that the kernel's log lists as unknown.
+    pub(crate) fn unknown_words(&self) -> impl Iterator<Item = &'a str> {
+        let listed = self.unknown_parameters().and_then(|line| Some(line.split_once('"')?.1));
+        let listed = listed.map_or("", |listed| listed.rsplit_once('"').map_or(listed, |(listed, _)| listed));
+        listed.split(' ').filter(|word| !word.is_empty())
+    }
+
+    /// Returns true if the log still has the messages of the boot, by its first record or its list of unknown
+    /// parameters.
+    pub(crate) fn log_reaches_boot(&self) -> bool {
+        let is_first =
+            |line: &str| line.split_once(';').and_then(|(head, _)| head.split(',').nth(1)) == Some("0");
+        self.unknown_parameters().is_some() || self.text(KERNEL_LOG).unwrap_or_default().lines().any(is_first)
+    }
+
+    /// The reason why this kernel would ignore a parameter, `NAME` or `NAME=VALUE`, if it is known to.
+    pub(crate) fn refuses(&self, parameter: &str) -> Option<String> {
+        let (name, value) =
+            parameter.split_once('=').map_or((parameter, None), |(name, value)| (name, Some(value)));
+        let known = parameters::known(name);
+        if let Some(option) =
+            parameters::option_of(parameter).filter(|option| self.has(option) == Some(false))
+        {
+            return Some(format!("it was built without CONFIG_{option}"));
+        }
+        if let Some(known) = known.filter(|known| known.is_newer_than(self.dialect)) {
+            return Some(format!(
+                "the parameter is not in kernels before {}.{}",
+                known.since.0, known.since.1
+            ));
+        }
+        // A listed parameter with a value that no such kernel takes was refused for that.
+        let is_value_good = |word: &str| match (known, word.split_once('=')) {
+            (Some(known), Some((_, value))) => known.values.knows(value, self.dialect),
+            _ => true,
+        };
+        // A kernel with isolation lists bad lists of CPUs too.
+        let may_be_listed = !boot::is_composed(name);
+        if may_be_listed && self.unknown_words().any(|word| has_name(word, name) && is_value_good(word)) {
+            return Some("its log lists the parameter as unknown".to_owned());
+        }
+        let is_value_bad =
+            value.zip(known).is_some_and(|(value, known)| !known.values.knows(value, self.dialect));
+        is_value_bad.then(|| "it does not know this value".to_owned())
     }
 
     /// The log's line about parameters that the kernel does not know (`init/main.c: print_unknown_bootoptions`).
@@ -311,6 +371,11 @@ impl<'a> Machine<'a> {
     pub fn elsewhere(&self) -> String {
         self.housekeeping().to_string()
     }
+}
+
+/// Returns true if a word of a command line is a parameter of this name; hyphens count as underscores.
+pub(crate) fn has_name(word: &str, name: &str) -> bool {
+    word.split('=').next().is_some_and(|key| key.replace('-', "_") == name.replace('-', "_"))
 }
 
 /// A parameter as evidence.

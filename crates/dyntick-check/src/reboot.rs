@@ -4,6 +4,7 @@
 use crate::finding::{Finding, Severity};
 use crate::machine::{Machine, NoLine};
 use crate::rules::{self, asks};
+use crate::sources::CMDLINE;
 use dyntick_model::boot::{Composed, Wanted, is_composed};
 use dyntick_model::{CommandLine, CpuList, Fix, parameters};
 use schemars::JsonSchema;
@@ -18,6 +19,9 @@ pub struct Reboot {
     pub without: Vec<String>,
     /// The resulting line.
     pub line: String,
+    /// The parameters of the line that a warning or an error is about, and whose right value only their owner knows:
+    /// there is only advice for them.
+    pub kept: Vec<String>,
 }
 
 impl Reboot {
@@ -39,7 +43,7 @@ impl Reboot {
                 break;
             };
             let before = asked.clone();
-            asked.add(&next, &rules::all().iter().flat_map(|rule| (rule.find)(&next)).collect::<Vec<_>>());
+            asked.add(&next, &rules::findings(&next));
             if asked == before {
                 break;
             }
@@ -49,9 +53,19 @@ impl Reboot {
         (line != machine.line).then(|| Self {
             with: whole.with,
             without: whole.without,
+            kept: kept(findings, &line),
             line: line.to_string(),
         })
     }
+}
+
+/// The parameters of a line that a warning or an error is about, and for which there is only advice.
+fn kept(findings: &[Finding], line: &CommandLine) -> Vec<String> {
+    let advised = findings.iter().filter(|finding| {
+        finding.severity >= Severity::Warning && finding.fixes.iter().all(|fix| matches!(fix, Fix::Advice(_)))
+    });
+    let said = advised.flat_map(|finding| &finding.evidence).filter(|seen| seen.file == CMDLINE);
+    said.filter(|seen| line.iter().any(|word| word == seen.value)).map(|seen| seen.value.clone()).collect()
 }
 
 /// The limit of rounds; no line has needed more than two.

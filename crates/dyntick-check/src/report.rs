@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::reboot::Reboot;
 use crate::rules;
 use crate::snapshot::{Content, Snapshot, matcher};
-use crate::sources::{FAIR_SERVER, SOURCES};
+use crate::sources::{FAIR_SERVER, ISOLATED, KERNEL_LOG, NOHZ_FULL, SOURCES, TASK_STAT};
 use dyntick_model::CpuList;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,10 +32,20 @@ pub struct Report {
     pub kernel: String,
     /// The online CPUs.
     pub online: CpuList,
-    /// The CPUs with adaptive ticks.
-    pub nohz_full: CpuList,
-    /// The CPUs outside the scheduler's load balancing.
-    pub isolated: CpuList,
+    /// The CPUs with adaptive ticks; null if no file has them.
+    pub nohz_full: Option<CpuList>,
+    /// The CPUs outside the scheduler's load balancing; null if no file has them.
+    pub isolated: Option<CpuList>,
+    /// The parameters that ask for isolated or adaptive CPUs and have no effect, as written.
+    pub refused: Vec<String>,
+    /// True if the kernel follows others that ask for such CPUs.
+    #[serde(skip)]
+    pub asks: bool,
+    /// True if the kernel can stop the tick of a CPU that runs a task (CONFIG_NO_HZ_FULL); null if that is not known.
+    pub can_stop_tick: Option<bool>,
+    /// The kernel's preemption model, by its configuration and command line: `none`, `voluntary`, `full`, `lazy` or
+    /// `PREEMPT_RT`; null if that is not known.
+    pub preemption: Option<&'static str>,
     /// The CPUs that were judged.
     pub judged: CpuList,
     /// True if the user named them.
@@ -51,19 +61,28 @@ pub struct Report {
 impl Report {
     /// Applies every rule.
     pub fn of(machine: &Machine<'_>, files: &Snapshot) -> Self {
-        let mut findings: Vec<Finding> = rules::all().iter().flat_map(|rule| (rule.find)(machine)).collect();
+        let mut findings = rules::findings(machine);
         // Stable: within a severity the order of the rules is kept.
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         Self {
             kernel: machine.kernel.release.clone(),
             online: machine.online.clone(),
-            nohz_full: machine.nohz_full.clone(),
-            isolated: machine.isolated.clone(),
+            nohz_full: machine.reported_nohz_full().cloned(),
+            isolated: machine.reported_isolated().cloned(),
+            refused: refused(machine),
+            asks: !machine.asked.tick.union(&machine.asked.domain).is_empty(),
+            can_stop_tick: machine.has("NO_HZ_FULL"),
+            preemption: machine.preemption(),
             judged: machine.target.clone(),
             named: machine.named,
             reboot: Reboot::of(machine, &findings),
             findings,
-            unread: unread(files).into_iter().chain(unmounted(machine, files)).collect(),
+            unread: unread(files)
+                .into_iter()
+                .chain(absent(machine, files))
+                .chain(unmounted(machine, files))
+                .chain(overwritten(machine))
+                .collect(),
         }
     }
 
@@ -78,15 +97,45 @@ impl Report {
     }
 }
 
+fn refused(machine: &Machine<'_>) -> Vec<String> {
+    let outcomes = machine.asked.outcomes.iter().filter(|(_, outcome)| outcome.is_refusal());
+    outcomes.map(|(parameter, _)| parameter.clone()).collect()
+}
+
+/// Reports the lists of CPUs and of tasks that every Linux has, if they are absent: a folder may be part of one.
+fn absent(machine: &Machine<'_>, files: &Snapshot) -> Vec<Unread> {
+    let refused = |pattern: &str| files.unread().any(|(path, _)| matcher(pattern)(path));
+    let full = machine.reported_nohz_full().is_none().then_some(NOHZ_FULL);
+    let isolated = machine.reported_isolated().is_none().then_some(ISOLATED);
+    let tasks = machine.tasks.is_empty().then_some(TASK_STAT);
+    let absent = [full, isolated, tasks].into_iter().flatten();
+    absent.filter(|file| !refused(file)).map(|file| not_there(file, "")).collect()
+}
+
+fn not_there(file: &str, needs: &'static str) -> Unread {
+    let rules = rules::all().iter().filter(|rule| rule.reads.contains(&file));
+    Unread {
+        file: file.to_owned(),
+        reason: "not there".to_owned(),
+        needs,
+        rules: rules.map(|rule| rule.id).collect(),
+    }
+}
+
 /// Reports debugfs if it is not mounted, which looks like a kernel without the file.
 fn unmounted(machine: &Machine<'_>, files: &Snapshot) -> Option<Unread> {
     let there = files.iter().any(|(path, _)| matcher(FAIR_SERVER)(path));
     let expected = machine.since(6, 12) && !machine.of_target(&machine.nohz_full).is_empty();
-    (expected && !there).then(|| Unread {
-        file: FAIR_SERVER.to_owned(),
-        reason: "not there".to_owned(),
-        needs: "mount -t debugfs none /sys/kernel/debug",
-        rules: vec!["fair-server"],
+    (expected && !there).then(|| not_there(FAIR_SERVER, "mount -t debugfs none /sys/kernel/debug"))
+}
+
+/// Reports the messages of the boot if the log has lost them: it then says nothing about parameters.
+fn overwritten(machine: &Machine<'_>) -> Option<Unread> {
+    let lost = machine.text(KERNEL_LOG).is_some() && !machine.log_reaches_boot();
+    lost.then(|| Unread {
+        reason: "newer messages have overwritten those of the boot; journalctl -k -b may have them"
+            .to_owned(),
+        ..not_there(KERNEL_LOG, "")
     })
 }
 

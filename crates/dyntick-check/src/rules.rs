@@ -161,6 +161,7 @@ rules! {
     unsupported_parameter,
     parameter_typo,
     unknown_value,
+    rejected_parameter,
     foreign_architecture,
     unknown_isolcpus_flag,
     not_realtime,
@@ -242,6 +243,29 @@ rules! {
 
 /// The rule whose parameters isolate other CPUs than the line does.
 pub(crate) const IN_PLACE: &str = "smt-sibling";
+
+/// Applies all rules. A parameter that this kernel would ignore is not offered.
+pub(crate) fn findings(machine: &Machine<'_>) -> Vec<Finding> {
+    RULES
+        .iter()
+        .flat_map(|rule| (rule.find)(machine))
+        .map(|finding| without_refused(machine, finding))
+        .collect()
+}
+
+fn without_refused(machine: &Machine<'_>, mut finding: Finding) -> Finding {
+    let refused = |fix: &Fix| match fix {
+        Fix::Boot(text) => text.split(' ').find_map(|word| Some((word.to_owned(), machine.refuses(word)?))),
+        _ => None,
+    };
+    let Some((word, why)) = finding.fixes.iter().find_map(refused) else { return finding };
+    finding.fixes.retain(|fix| refused(fix).is_none());
+    if finding.fixes.is_empty() {
+        finding.advice(format!("'{word}' would help, and this kernel ignores it: {why}"))
+    } else {
+        finding
+    }
+}
 
 /// Returns all rules.
 pub fn all() -> &'static [&'static Rule] {

@@ -20,6 +20,8 @@ pub enum Read {
     Lines(&'static [&'static str]),
     /// The lines that contain one of these texts, and no others.
     Mentions(&'static [&'static str]),
+    /// The same of the kernel's log, and without its text the first record since the boot, if it is still there.
+    Log(&'static [&'static str]),
     /// A folder of links: the targets among these, one per line, and no others.
     Links(&'static [&'static str]),
     /// The state of a control group's partition with its CPUs; groups without a partition are left out.
@@ -107,7 +109,8 @@ pub(crate) const SOFT_WATCHDOG: &str = "/proc/sys/kernel/soft_watchdog";
 pub(crate) const NMI_WATCHDOG: &str = "/proc/sys/kernel/nmi_watchdog";
 pub(crate) const WATCHDOG_THRESH: &str = "/proc/sys/kernel/watchdog_thresh";
 pub(crate) const TIMER_MIGRATION: &str = "/proc/sys/kernel/timer_migration";
-pub(crate) const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+/// The time that real-time tasks may use of each period, µs; -1 for all of it.
+pub const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 pub(crate) const RT_PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 pub(crate) const NUMA_BALANCING: &str = "/proc/sys/kernel/numa_balancing";
 pub(crate) const IRQ_AFFINITY: &str = "/proc/irq/*/smp_affinity_list";
@@ -181,11 +184,18 @@ pub(crate) const IRQBALANCE: &str = "/etc/default/irqbalance";
 pub(crate) const IRQBALANCE_RH: &str = "/etc/sysconfig/irqbalance";
 pub(crate) const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
 
-/// The kernel's messages about parameters that it refuses, and about the clock.
+/// The kernel's messages about parameters that it refuses, about the clock, and about throttled real-time tasks.
 const LOG_TEXTS: &[&str] = &[
     "Unknown kernel command line parameters",
     // 5.14 only.
     "Unknown command line parameters",
+    "Malformed early option",
+    "invalid for parameter `",
+    "too large for parameter `",
+    " is obsolete, ignored",
+    ": unknown parameter '",
+    "workqueue.unbound_cpus: incorrect CPU range",
+    "RT throttling activated",
     "nohz unsupported",
     "sched_ext: ",
     "Housekeeping: ",
@@ -242,7 +252,7 @@ pub const SOURCES: &[Source] = &[
     // Readable by root alone on some distributions.
     as_root(BOOT_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
     as_root(MODULES_CONFIG, Read::OwnConfig, "root, or CAP_DAC_READ_SEARCH"),
-    as_root(KERNEL_LOG, Read::Mentions(LOG_TEXTS), "root, or CAP_SYSLOG"),
+    as_root(KERNEL_LOG, Read::Log(LOG_TEXTS), "root, or CAP_SYSLOG"),
     Source {
         pattern: CPUINFO,
         read: Read::Lines(&["vendor_id", "model name", "flags", "CPU implementer", "CPU architecture"]),

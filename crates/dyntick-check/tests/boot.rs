@@ -42,7 +42,8 @@ fn booted(line: &CommandLine, release: &str) -> Snapshot {
         ("/sys/devices/system/cpu/isolated", asked.domain.to_string()),
         ("/sys/devices/system/cpu/nohz_full", full),
     ];
-    let config = "CONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\nCONFIG_CPU_ISOLATION=y";
+    let config =
+        "CONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\nCONFIG_CPU_ISOLATION=y\nCONFIG_TRANSPARENT_HUGEPAGE=y";
     let mut snapshot = Snapshot::default();
     snapshot.insert(format!("/boot/config-{release}"), Content::Text(config.to_owned()));
     for cpu in 1..POSSIBLE {
@@ -89,10 +90,13 @@ fn isolated_cpus_stay_isolated() {
     case("isolcpus=managed_irq,domain,0-7", "all-cpus-isolated", "boot with isolcpus=domain,managed_irq,1-7");
     case("nohz_full=2-9 isolcpus=2", "refused-parameter", "boot with nohz_full=2-7 isolcpus=domain,2");
     case(
-        "isolcpu=3 isolcpus=managed_irq,domain,2",
+        "isolcpu=3 isolcpus=managed_irq,2",
         "parameter-typo",
         "boot with isolcpus=domain,managed_irq,2-3 rcu_nocbs=3",
     );
+    // The kernel follows another list of the same kind: that has the machine's CPUs.
+    case("isolcpu=3 isolcpus=managed_irq,domain,2", "parameter-typo", "boot without isolcpu=3");
+    case("nohz_full=2-9 nohz_full=3", "refused-parameter", "boot without nohz_full=2-9");
     case("isolcpus=2 irqaffinity=0-2", "irqaffinity-overlap", "boot with isolcpus=domain,2 irqaffinity=0-1");
 }
 
@@ -166,13 +170,13 @@ fn unambiguous_value_is_corrected() {
 fn line_fixes_the_findings_that_it_causes() {
     let line = CommandLine::parse("nohz_full=1-9 nohz_full=2-3 isolcpus=managed_irq,2-3");
     let reboot = reboot(&line, None).unwrap();
-    assert_eq!(reboot.line, "nohz_full=1-7 isolcpus=domain,managed_irq,1-7", "{reboot:?}");
+    assert_eq!(reboot.line, "nohz_full=2-3 isolcpus=domain,managed_irq,2-3", "{reboot:?}");
 }
 
 #[test]
 fn owner_decides_if_all_together_leave_no_cpu() {
-    assert_eq!(reboot(&CommandLine::parse("isolcpus=0 rcu_nocbs=0 isolcpu=1-7"), None), None);
-    assert_eq!(reboot(&CommandLine::parse("isolcpus=0 isolcpu=1-6"), Some("7")), None);
+    assert_eq!(reboot(&CommandLine::parse("isolcpus=managed_irq,0 rcu_nocbs=0 isolcpu=1-7"), None), None);
+    assert_eq!(reboot(&CommandLine::parse("isolcpus=managed_irq,0 isolcpu=1-6"), Some("7")), None);
     assert!(reboot(&CommandLine::parse("isolcpu=1-6"), Some("7")).is_some());
 }
 

@@ -149,7 +149,7 @@ fn two(programs: [(&str, u32, u32); 2], allowed: &str) -> Option<Vec<String>> {
 #[test]
 fn tasks_on_several_isolated_cpus_get_advice_to_pin() {
     let fixes = two([("R", 2, 0), ("R", 2, 0)], "2-3").unwrap();
-    assert!(fixes[0].starts_with("pin each one to a CPU: taskset -pc"), "{fixes:?}");
+    assert!(fixes[0].starts_with("pin each one to a CPU of its own: taskset -pc"), "{fixes:?}");
     assert!(fixes[1].contains("boot without them in isolcpus="), "{fixes:?}");
     // With a housekeeping CPU among them another rule reports it; real-time tasks are pushed away.
     assert_eq!(two([("R", 2, 0), ("R", 2, 0)], "1-3"), None);
@@ -292,7 +292,7 @@ fn program_behind_a_realtime_task_gets_advice_to_move() {
     };
     let fixes = waiting("2-3").unwrap();
     assert!(fixes[0].contains("virsh emulatorpin DOMAIN 0-1"), "{fixes:?}");
-    assert!(fixes[0].contains("(TID: 902)"), "{fixes:?}");
+    assert!(fixes[0].contains("for p in 902; do taskset -pc 0-1 $p; done"), "{fixes:?}");
     assert_eq!(waiting("1-3"), None);
 }
 

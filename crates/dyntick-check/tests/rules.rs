@@ -59,6 +59,43 @@ const CASES: &[(&str, Severity, &str)] = &[
         "/proc/cmdline = GOOD nozh_full=2-3
          /dev/kmsg = 5,1,0,-;Unknown kernel command line parameters \"nozh_full=2-3\", will be passed to user space.",
     ),
+    ("unknown-value", Severity::Error, "/proc/cmdline = GOOD mce=ignore-ce"),
+    (
+        "rejected-parameter",
+        Severity::Error,
+        "/proc/cmdline = GOOD rcutree.kthread_prio=high
+         /dev/kmsg = 3,40,0,-;Booting kernel: `high' invalid for parameter `rcutree.kthread_prio'",
+    ),
+    (
+        "rejected-parameter",
+        Severity::Error,
+        "/proc/cmdline = GOOD console=tty0 maxcpus=four
+         /dev/kmsg = 4,9,0,-;Malformed early option 'console'\\n4,9,0,-;Malformed early option 'maxcpus'",
+    ),
+    (
+        "rejected-parameter",
+        Severity::Error,
+        "/proc/cmdline = GOOD workqueue.unbound_cpus=0-x
+         /dev/kmsg = 4,9,0,-;workqueue.unbound_cpus: incorrect CPU range, using default",
+    ),
+    (
+        "rejected-parameter",
+        Severity::Error,
+        "/proc/cmdline = GOOD kvm.no_such=1
+         /dev/kmsg = 4,900,9,-;kvm: unknown parameter 'no_such' ignored",
+    ),
+    (
+        "rejected-parameter",
+        Severity::Warning,
+        "/proc/cmdline = GOOD nosoftlockup splash
+         /dev/kmsg = 5,1,0,-;Unknown kernel command line parameters \"splash nosoftlockup\", will be passed to user space.",
+    ),
+    (
+        "rejected-parameter",
+        Severity::Note,
+        "/proc/cmdline = GOOD ras=off nokaslr BOOT_IMAGE=/vmlinuz
+         /dev/kmsg = 5,1,0,-;Unknown kernel command line parameters \"nokaslr BOOT_IMAGE=/vmlinuz ras=off\", will be passed to user space.",
+    ),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD nmi_watchdog=off"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD idle=mwait"),
     ("unknown-value", Severity::Error, "/proc/cmdline = GOOD preempt=lazy"),
@@ -393,6 +430,17 @@ const CASES: &[(&str, Severity, &str)] = &[
     ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=5000"),
     ("nohz-full-patience", Severity::Note, "/proc/cmdline = GOOD rcutree.nohz_full_patience_delay=0"),
     ("nohz-full-patience", Severity::Note, NOBODY_TO_SPARE),
+    (
+        "rt-throttling",
+        Severity::Note,
+        "/boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_RT_GROUP_SCHED=y",
+    ),
+    (
+        "rt-throttling",
+        Severity::Warning,
+        "/boot/config-6.12.117-test = GOODCONFIG\\nCONFIG_RT_GROUP_SCHED=y
+         /dev/kmsg = 4,0,9,-;sched: RT throttling activated",
+    ),
     ("machine-check-poll", Severity::Note, "/sys/devices/system/machinecheck/machinecheck0/check_interval = 300"),
     (
         "numa-balancing",
@@ -825,6 +873,76 @@ fn read_that_the_kernel_refuses_names_no_privilege() {
         (report.unread[0].reason.as_str(), report.unread[0].needs),
         ("the kernel refuses it even to root", "")
     );
+}
+
+/// The log lists its unknown parameters at the boot: they are not known if newer messages have overwritten that.
+#[test]
+fn log_that_has_lost_the_boot_is_reported() {
+    let unread = |log: &str| {
+        let files = but(&format!("/dev/kmsg = {log}"));
+        let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+        report.unread.iter().map(|one| (one.file.clone(), one.reason.clone())).collect::<Vec<_>>()
+    };
+    let lost = unread("5,4711,0,-;tsc: Marking TSC unstable due to TSCs unsynchronized");
+    assert!(lost[0].0 == "/dev/kmsg" && lost[0].1.contains("overwritten"), "{lost:?}");
+    assert_eq!(unread("5,0,0,-;"), [], "the first record is there");
+    let listed = "5,12,0,-;Unknown kernel command line parameters \"splash\", will be passed to user space.";
+    assert_eq!(unread(listed), []);
+}
+
+/// A kernel that has listed its unknown parameters knows the others, however they look.
+#[test]
+fn parameter_that_the_log_does_not_list_is_known() {
+    let found =
+        |log: &str| findings(&but(&format!("/proc/cmdline = GOOD rcu_nocb=2-3\n/dev/kmsg = {log}"))).len();
+    assert_eq!((found("5,0,0,-;"), found("5,4711,0,-;x")), (0, 1));
+}
+
+#[test]
+fn parameter_that_this_kernel_ignores_is_not_offered() {
+    let unknown = "nosoftlokup nosoftlockup";
+    let offered = |changes: &str, rule: &str| {
+        let found = findings(&but(changes));
+        let fixes =
+            found.iter().filter(|finding| finding.rule == rule).flat_map(|finding| finding.fixes.clone());
+        fixes.map(|fix| fix.to_string()).collect::<Vec<_>>().join("; ")
+    };
+    let typo = format!(
+        "/proc/cmdline = GOOD {unknown}
+         /dev/kmsg = 5,1,0,-;Unknown kernel command line parameters \"{unknown}\", will be passed to user space."
+    );
+    let fixes = offered(&typo, "parameter-typo");
+    assert_eq!(fixes, "boot without nosoftlokup");
+    // PREEMPT_RT has no transparent huge pages (mm/Kconfig), whatever their value.
+    let rt = "/proc/cmdline = GOOD transparent_hugepage=off
+              /boot/config-6.12.117-test = CONFIG_NO_HZ_FULL=y\\nCONFIG_CPU_ISOLATION=y\\nCONFIG_PREEMPT_RT=y
+              /sys/kernel/mm/transparent_hugepage/enabled = -";
+    assert_eq!(offered(rt, "unknown-value"), "");
+    assert!(offered(rt, "unsupported-parameter").contains("remove the parameter"));
+    // Where there are none, never is so anyway.
+    let never = rt.replace("transparent_hugepage=off", "transparent_hugepage=never");
+    assert_eq!(offered(&never, "unsupported-parameter"), "boot without transparent_hugepage=never");
+    let severity = |changes: &str| findings(&but(changes)).iter().map(|finding| finding.severity).max();
+    assert_eq!((severity(&never), severity(rt)), (Some(Severity::Note), Some(Severity::Error)));
+}
+
+/// A refused or misspelt list beside one that the kernel follows adds no CPU to those of the machine.
+#[test]
+fn boot_line_has_the_machines_cpus() {
+    for (line, without) in [
+        ("nohz_full=1-9 GOOD", "nohz_full=1-9"),
+        ("GOOD isolcpus=domain,1-9", "isolcpus=domain,1-9"),
+        ("GOOD nozh_full=1", "nozh_full=1"),
+        ("GOOD isolcpu=1", "isolcpu=1"),
+    ] {
+        let files = but(&format!("/proc/cmdline = {line}"));
+        let report = Report::of(&Machine::new(&files, None).unwrap(), &files);
+        let fixes: Vec<String> =
+            report.findings.iter().flat_map(|finding| &finding.fixes).map(Fix::to_string).collect();
+        assert_eq!(fixes, [format!("boot without {without}")], "{line}");
+        let good = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
+        assert_eq!(report.reboot.unwrap().line, good, "{line}");
+    }
 }
 
 #[test]

@@ -38,12 +38,15 @@ pub fn read(folder: &Path) -> Result<Snapshot, SnapshotError> {
     let release = root.text(Path::new(RELEASE)).unwrap_or_default().trim().to_owned();
     let release = if release.len() > LONGEST_RELEASE { String::new() } else { release };
     let kernel = release.parse::<KernelVersion>().map_or((0, 0), |kernel| (kernel.major, kernel.minor));
+    // A fix for this process, or for one of its threads, would name one that has ended when it is read.
+    let own = Path::new("/proc").join(std::process::id().to_string());
+    let own = if folder == Path::new("/") { own } else { PathBuf::from("/proc/none") };
     for source in SOURCES.iter().filter(|source| source.before.is_none_or(|before| kernel < before)) {
         let found = root.paths(source.pattern);
         if found.denied {
             files.insert(source.pattern, Content::Denied);
         }
-        for path in found.paths {
+        for path in found.paths.into_iter().filter(|path| !path.starts_with(&own)) {
             match one(&root, &path, source.read, &release) {
                 Ok(Some(text)) => files.insert(path.to_string_lossy(), Content::Text(text)),
                 Ok(None) => {}
@@ -114,8 +117,11 @@ fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<
         Read::Lines(words) => {
             some(lines(&root.text(path)?, |line| words.iter().any(|word| line.starts_with(word))))
         }
-        Read::Mentions(texts) => {
-            some(lines(&root.text(path)?, |line| texts.iter().any(|text| line.contains(text))))
+        Read::Mentions(texts) => some(mentions(&root.text(path)?, texts)),
+        // A log without such a line was read nevertheless.
+        Read::Log(texts) => {
+            let log = root.text(path)?;
+            Some(format!("{}{}", first_record(&log), mentions(&log, texts)))
         }
         Read::Links(targets) => some(root.links(path, targets)?),
         Read::Partition => partition(root, path)?,
@@ -125,6 +131,18 @@ fn one(root: &Root, path: &Path, how: Read, release: &str) -> io::Result<Option<
             if own { Some(root.text(path)?) } else { None }
         }
     })
+}
+
+fn mentions(text: &str, texts: &[&str]) -> String {
+    lines(text, |line| texts.iter().any(|text| line.contains(text)))
+}
+
+/// The head of the record with the sequence number 0, the first since the boot, if newer ones have not overwritten it
+/// (`Documentation/ABI/testing/dev-kmsg`).
+fn first_record(log: &str) -> String {
+    let head = log.lines().next().and_then(|line| Some(line.split_once(';')?.0));
+    let head = head.filter(|head| head.split(',').nth(1) == Some("0"));
+    head.map_or(String::new(), |head| format!("{head};\n"))
 }
 
 fn some(text: String) -> Option<String> {
@@ -171,6 +189,16 @@ mod tests {
         // Users lack a right: EPERM of /dev/kmsg is that of a missing CAP_SYSLOG.
         assert_eq!(read_by(false, Errno::PERM, Some("integrity")), Content::Denied);
         assert_eq!(read_by(true, Errno::ACCESS, Some("integrity")), Content::Denied);
+    }
+
+    #[test]
+    fn first_record_of_the_log_is_kept_without_its_text() {
+        assert_eq!(first_record("5,0,0,-;Linux version 6.12 (me@host)\n6,1,0,-;x"), "5,0,0,-;\n");
+        assert_eq!(first_record("5,0,0,-;\n"), "5,0,0,-;\n", "out of a bundle");
+        assert_eq!(
+            (first_record("6,17,9,-;x"), first_record("[    0.000000] x"), first_record("")),
+            Default::default()
+        );
     }
 
     #[test]

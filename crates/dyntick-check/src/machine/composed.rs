@@ -6,7 +6,7 @@ use super::built::is_misspelt;
 use crate::sources::SCHED_EXT;
 use dyntick_model::boot::{self, Composed, Wanted};
 use dyntick_model::isolation::flags_and_list;
-use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reader, cpus_of, parameters};
+use dyntick_model::{CommandLine, CpuList, Flag, Isolation, Masks, Outcome, Reader, cpus_of};
 
 /// Dashes that look like the hyphen of a range.
 const DASHES: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}'];
@@ -111,8 +111,27 @@ impl Machine<'_> {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let Some(value) = self.corrected(name, value) else { return sum };
             let meant = Wanted::of(&CommandLine::parse(&format!("{name}={value}")), self.reader());
-            sum.and(&Wanted { tick: meant.tick.difference(&CpuList::first(1)), ..meant })
+            let meant = Wanted { tick: meant.tick.difference(&CpuList::first(1)), ..meant };
+            sum.and(&self.not_followed(meant))
         })
+    }
+
+    /// The part of an isolation of which the kernel follows none yet. If it follows another parameter of the same kind,
+    /// that one has the machine's CPUs: a refused or misspelt one beside it is a leftover.
+    pub(crate) fn not_followed(&self, meant: Wanted) -> Wanted {
+        let unless = |followed: &CpuList, meant: &CpuList| {
+            if followed.is_empty() { meant.clone() } else { CpuList::default() }
+        };
+        let domain = unless(&self.asked.domain, &meant.domain);
+        // They were asked for with it.
+        let has_lost_domain = domain != meant.domain;
+        Wanted {
+            tick: unless(&self.asked.tick, &meant.tick),
+            managed_irq: unless(&self.asked.managed_irq, &meant.managed_irq),
+            callbacks: if has_lost_domain { CpuList::default() } else { meant.callbacks },
+            domain,
+            ..meant
+        }
     }
 
     /// The intended value of `nohz_full=`, `isolcpus=` or `rcu_nocbs=`, if only its spelling is wrong: other
@@ -210,12 +229,7 @@ impl Machine<'_> {
         let kept = self.kept_boot_cpu();
         let line = self.with_callbacks(line, |named| named.difference(&kept));
         let mut composed = boot::compose(&line, &wanted, self.reader()).ok_or(NoLine::NoneLeft)?;
-        let is_unknown = |word: &String| {
-            let name = word.split('=').next().unwrap_or_default();
-            let lacks = parameters::option_of(name).is_some_and(|option| self.has(option) == Some(false));
-            lacks || parameters::known(name).is_some_and(|known| known.is_newer_than(self.dialect))
-        };
-        composed.with.retain(|word| !is_unknown(word));
+        composed.with.retain(|word| self.refuses(word).is_none());
         let changed = line.get("rcu_nocbs").map(|list| format!("rcu_nocbs={list}"));
         for word in composed.without.iter_mut().filter(|word| changed.as_ref() == Some(&**word)) {
             // Keeps the line's own spelling.

@@ -32,6 +32,24 @@ impl Machine<'_> {
             .then_some((is_rt, Evidence { file: VERSION.to_owned(), value: format!("#{flags}") }))
     }
 
+    /// The preemption model: the parameter of the command line if the kernel follows it, else the configuration's
+    /// (`kernel/sched/core.c: preempt_dynamic_init`, 6.12).
+    pub(crate) fn preemption(&self) -> Option<&'static str> {
+        if self.is_rt() {
+            return Some("PREEMPT_RT");
+        }
+        let models = [
+            ("none", "PREEMPT_NONE"),
+            ("voluntary", "PREEMPT_VOLUNTARY"),
+            ("full", "PREEMPT"),
+            ("lazy", "PREEMPT_LAZY"),
+        ];
+        let named = |value: &str| models.iter().find(|(name, _)| *name == value);
+        let chosen = self.line.get("preempt").filter(|_| self.has("PREEMPT_DYNAMIC") == Some(true));
+        let built = || models.iter().find(|(_, option)| self.has(option) == Some(true));
+        chosen.and_then(named).or_else(built).map(|(name, _)| *name)
+    }
+
     /// Returns true if threads run the timers and callbacks of each CPU, as on PREEMPT_RT. Other kernels have the
     /// callback threads only by a parameter, or before 5.4 by RCU_BOOST.
     fn has_rt_threads(&self) -> bool {

@@ -23,13 +23,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(pinned.iter().map(|task| task.affinity()))
         .so("nohz_full= leaves the boot CPU out. It has unbound timers and work, interrupts that were never moved, and on \
              many machines the per-CPU work of firmware and hotplug.");
-    let tids: Vec<String> = pinned.iter().map(|task| task.tid.to_string()).collect();
+    let named: Vec<String> = pinned.iter().map(|task| format!("{} [{}]", task.name, task.tid)).collect();
     vec![match (pinned.is_empty(), others.is_empty()) {
         (true, _) | (_, true) => finding.advice("choose other CPUs than CPU 0 for tasks that must not be interrupted"),
         (false, false) => finding.advice(format!(
-            "move tasks that are pinned to CPU 0 to another CPU, and isolate that: {} (taskset -pc CPU {}), e.g. to one of {others}",
-            names(pinned.iter().map(|task| task.name.as_str()), 4),
-            tids.join(" ")
+            "move tasks that are pinned to CPU 0 to another CPU (taskset -pc), e.g. to one of {others}, and isolate that: {}",
+            in_order(named.iter().map(String::as_str).collect(), 4)
         )),
     }]
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
 use crate::Irq;
+use dyntick_model::Flag;
 
 pub(super) static RULE: Rule = Rule {
     id: "device-irqs",
@@ -57,23 +58,40 @@ fn disturbing(machine: &Machine<'_>, mut here: Vec<&Irq>) -> Option<Finding> {
         finding
     };
     let refusal = if machine.since(6, 12) { "Operation not permitted" } else { "Input/output error" };
-    let kept = machine.wanted().managed_irq;
-    // Older kernels drop the complete isolcpus= for this flag, unless they backported it, as a line with it shows.
-    let managed = if machine.target.is_subset(&kept) || (!machine.since(5, 6) && kept.is_empty()) {
-        String::new()
-    } else {
-        let composed = machine.composed(&managed_irq(&machine.target));
-        let boot = composed.map_or(String::new(), |composed| format!(": boot with {composed}"));
-        format!(
-            "Managed interrupts (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) are kept away by \
-                 managed_irq{boot}. "
-        )
-    };
+    let managed = away(machine).map_or(String::new(), |away| {
+        format!("Managed interrupts (IRQD_AFFINITY_MANAGED in /sys/kernel/debug/irq/irqs/N) {away}. ")
+    });
     Some(finding.advice(format!(
         "if the write fails ({refusal}), the kernel does not move the interrupt. {managed}Per-CPU \
          interrupts, those with IRQF_NOBALANCING and those whose irq_chip cannot set an affinity cannot be \
          moved"
     )))
+}
+
+/// The words about managed interrupts, which no write moves; `None` if they are kept away already.
+fn away(machine: &Machine<'_>) -> Option<String> {
+    let kept = machine.wanted().managed_irq;
+    if machine.target.is_subset(&kept) {
+        return None;
+    }
+    // Older kernels drop the complete isolcpus= for this flag, unless they backported it, as a line with it shows.
+    if !machine.dialect.knows(Flag::ManagedIrq) && kept.is_empty() {
+        return Some("stay: no parameter of this kernel keeps them away".to_owned());
+    }
+    let composed = machine.composed(&managed_irq(&machine.target));
+    let boot = composed.map_or(String::new(), |composed| format!(": boot with {composed}"));
+    Some(format!("are kept away by managed_irq{boot}"))
+}
+
+/// Adds that managed interrupts follow neither the default affinity nor irqbalance (`kernel/irq/manage.c:
+/// irq_setup_affinity`; `kernel/irq/proc.c: write_irq_affinity`).
+pub(super) fn but_managed(finding: Finding, machine: &Machine<'_>) -> Finding {
+    match away(machine) {
+        Some(away) => finding.advice(format!(
+            "managed interrupts (a queue per CPU: NVMe, virtio, mlx5) do not follow this; they {away}"
+        )),
+        None => finding,
+    }
 }
 
 /// Reports the interrupts that were placed there on purpose, e.g. for the device of a control loop.

@@ -24,5 +24,6 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .seen(machine.evidence(IRQ_DEFAULT))
         .so("The interrupts of a driver that is loaded or a device that is plugged in get this affinity.");
     let finding = irqaffinity_overlap::booted(finding, machine, &hit);
-    vec![finding.command(format!("echo {} > {IRQ_DEFAULT}", rest.to_mask()))]
+    let finding = finding.command(format!("echo {} > {IRQ_DEFAULT}", rest.to_mask()));
+    vec![device_irqs::but_managed(finding, machine)]
 }

@@ -21,7 +21,7 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         .on(&hit)
         .seen(machine.said("irqaffinity"))
         .so("It is the default affinity of device interrupts.");
-    vec![booted(finding, machine, &hit)]
+    vec![device_irqs::but_managed(booted(finding, machine, &hit), machine)]
 }
 
 /// Adds boot parameters, if they keep interrupts away from these CPUs. `irqaffinity=` always includes the boot CPU.

@@ -40,10 +40,11 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
         )
         .so("It excludes the CPUs of isolcpus= and nohz_full= as they were when it started or, if its \
              variable is set, only the CPUs listed there.");
-    vec![finding.advice(format!(
+    let finding = finding.advice(format!(
         "set IRQBALANCE_BANNED_CPULIST={all} in {IRQBALANCE} ({IRQBALANCE_RH} on Red Hat systems){drop} and \
          restart it: list all of them, because once it is set irqbalance ignores which CPUs the kernel isolates"
-    ))]
+    ));
+    vec![device_irqs::but_managed(finding, machine)]
 }
 
 const BANNED_CPUS: &str = "IRQBALANCE_BANNED_CPUS";

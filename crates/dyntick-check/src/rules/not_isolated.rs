@@ -43,8 +43,12 @@ fn find(machine: &Machine<'_>) -> Vec<Finding> {
     };
     let can_stop = machine.has("NO_HZ_FULL") != Some(false);
     let stays = if can_stop { "" } else { ", which this kernel cannot stop: it has no CONFIG_NO_HZ_FULL" };
+    let message = match machine.reported_isolated() {
+        Some(_) => format!("{} not isolated", cpus_are(&free)),
+        None => format!("nothing on the command line isolates {}", cpus(&free)),
+    };
     let finding = RULE
-        .warning(format!("{} not isolated", cpus_are(&free)))
+        .warning(message)
         .on(&free)
         .seen(machine.evidence(ISOLATED))
         .seen(machine.evidence(NOHZ_FULL))

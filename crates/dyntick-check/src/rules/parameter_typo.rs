@@ -25,8 +25,9 @@ fn typo(machine: &Machine<'_>, parameter: &str) -> Option<Finding> {
     let meant = meant(written)?;
     let can_be_listed = parameters::is_listed_if_unknown(written);
     let unknown = machine.unknown_parameters().filter(|_| can_be_listed);
-    // The kernel lists the parameters that it does not know. One that is not listed is known to it, or to a module.
-    if unknown.is_some() && !machine.lists_as_unknown(written) {
+    // Since 5.14 the kernel lists the parameters that it does not know. One that is not listed is known to it.
+    let would_be_listed = can_be_listed && machine.since(5, 14) && machine.log_reaches_boot();
+    if would_be_listed && !machine.lists_as_unknown(written) {
         return None;
     }
     let log = unknown.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
@@ -75,7 +76,11 @@ fn as_meant(finding: Finding, machine: &Machine<'_>, name: &str, fixed: &str) ->
         })
     };
     let must_be_equal = machine.dialect.masks() == Masks::One;
-    let composed = machine.composed(&asks(machine, fixed));
+    let meant = machine.not_followed(asks(machine, fixed));
+    if meant == nothing() {
+        return finding;
+    }
+    let composed = machine.composed(&meant);
     finding.composed(composed.map(|mut composed| {
         // So would a flag of isolcpus= beside nohz_full= with other CPUs.
         let contradicts = |word: &str| {

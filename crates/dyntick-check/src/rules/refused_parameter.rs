@@ -56,7 +56,14 @@ fn refused(machine: &Machine<'_>, parameter: &str, outcome: &Outcome) -> Option<
             let finding = finding
                 .so("None of it is in effect: one bad CPU or word makes the kernel drop the parameter.");
             match machine.corrected(name, value) {
-                Some(value) => finding.composed(machine.composed(&asks(machine, &format!("{name}={value}")))),
+                Some(value) => {
+                    let meant = machine.not_followed(asks(machine, &format!("{name}={value}")));
+                    if meant == nothing() {
+                        finding.unboot(parameter)
+                    } else {
+                        finding.composed(machine.composed(&meant))
+                    }
+                }
                 None => finding.advice(format!(
                     "boot with {name}=LIST, with CPUs of {}",
                     CpuList::first(machine.possible)

@@ -26,6 +26,6 @@ fn judge(machine: &Machine<'_>, cpu: u32) -> Option<Finding> {
         .on(&only)
         .seen(found.iter().map(|task| task.affinity()))
         .so("The tick ends the time slices of normal tasks: it is kept while more than one is runnable.")
-        .advice("give each task that runs all the time its own CPU: taskset -pc CPU PID")
+        .advice("give each task that runs all the time its own CPU (taskset -pc)")
     })
 }

@@ -60,9 +60,9 @@ fn judge(machine: &Machine<'_>, group: &[&Task]) -> Finding {
         );
     let pin = if group.iter().any(|task| is_virtual_cpu(task)) {
         "pin each virtual CPU to a CPU: virsh vcpupin DOMAIN VCPU CPU (<cputune> in its XML), or \
-             taskset -pc CPU TID where libvirt does not run the guest"
+             taskset -pc where libvirt does not run the guest"
     } else {
-        "pin each one to a CPU: taskset -pc CPU TID, or by the program's own setting"
+        "pin each one to a CPU of its own: taskset -pc, or the program's own setting"
     };
     let has = |isolated: &CpuList| !isolated.intersection(&may).is_empty();
     let balance = match (has(&machine.cpusets.isolated), has(&machine.asked.domain)) {

@@ -125,9 +125,9 @@ fn fixed(finding: Finding, machine: &Machine<'_>, task: &Task, lost: &[&Task]) -
             let tids: Vec<String> = programs.iter().map(|program| program.tid.to_string()).collect();
             finding.advice(format!(
                 "move {} to housekeeping CPUs: virsh emulatorpin DOMAIN {rest} for a guest of libvirt, else \
-                 taskset -pc {rest} TID (TID: {}), in a cpuset that has these CPUs",
+                 for p in {}; do taskset -pc {rest} $p; done, in a cpuset that has these CPUs",
                 names(programs.iter().map(|program| program.name.as_str()), usize::MAX),
-                tids.join(", ")
+                tids.join(" ")
             ))
         }
         _ => finding,

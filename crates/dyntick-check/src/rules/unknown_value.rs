@@ -6,11 +6,11 @@ pub(super) static RULE: Rule = Rule {
     id: "unknown-value",
     title: "A parameter with a value that the kernel does not know",
     severity: Severity::Error,
-    reads: &[CMDLINE],
+    reads: &[CMDLINE, KERNEL_LOG],
     source: "arch/x86/kernel/process.c: idle_setup; kernel/watchdog.c: hardlockup_panic_setup; \
              kernel/time/tick-sched.c: setup_tick_nohz, skew_tick; mm/huge_memory.c: setup_transparent_hugepage; \
              drivers/cpufreq/intel_pstate.c, amd-pstate.c; drivers/cpuidle/governor.c; \
-             drivers/idle/intel_idle.c: cmdline_table_adjust (7.0); \
+             drivers/idle/intel_idle.c: cmdline_table_adjust (7.0); arch/x86/kernel/cpu/mce/core.c: mcheck_enable; \
              kernel/sched/core.c: sched_dynamic_mode; arch/x86/kernel/tsc.c: tsc_setup",
     find,
 };
@@ -31,8 +31,11 @@ fn judged(machine: &Machine<'_>, parameter: &parameters::Parameter) -> Option<Fi
     }
     let known = parameter.values.listed(machine.dialect);
     let word = said.value.clone();
+    let log = machine.unknown_parameters().filter(|_| machine.lists_as_unknown(parameter.name));
+    let log = log.map(|line| Evidence { file: KERNEL_LOG.to_owned(), value: line.to_owned() });
     let finding = RULE
         .error(format!("'{word}' is ignored: {}", knows(&known)))
+        .seen(log)
         .seen([said])
         .so("It has no effect; the kernel's default applies.");
     Some(match parameter.values.meant(value, machine.dialect) {

@@ -31,14 +31,28 @@ fn too_new(machine: &Machine<'_>, parameter: &parameters::Parameter) -> Option<F
 fn unsupported(machine: &Machine<'_>, parameter: &str, option: &str) -> Option<Finding> {
     let said = machine.said(parameter)?;
     let parameter = said.value.clone();
-    (machine.has(option) == Some(false)).then(|| {
+    if machine.has(option) != Some(false) {
+        return None;
+    }
+    if parameter == NEVER {
+        let finding = RULE
+            .note(format!("'{parameter}' changes nothing: the kernel was built without CONFIG_{option}"))
+            .seen(machine.lacks(option))
+            .seen([said])
+            .so("The kernel has no transparent huge pages at all.");
+        return Some(finding.unboot(parameter));
+    }
+    Some(
         RULE.error(format!("'{parameter}' does nothing: the kernel was built without CONFIG_{option}"))
             .seen(machine.lacks(option))
             .seen([said])
             .so("The kernel ignores it.")
-            .advice(format!("run a kernel with CONFIG_{option}=y, or remove the parameter"))
-    })
+            .advice(format!("run a kernel with CONFIG_{option}=y, or remove the parameter")),
+    )
 }
+
+/// Asks for what is so without the option, as on each PREEMPT_RT kernel.
+const NEVER: &str = "transparent_hugepage=never";
 
 fn nohz_flag(machine: &Machine<'_>) -> Option<Finding> {
     let said = machine.said("isolcpus")?;

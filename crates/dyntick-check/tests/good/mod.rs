@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 const CMDLINE: &str = "nohz_full=2-3 isolcpus=domain,managed_irq,2-3 irqaffinity=0-1";
 
 const CONFIG: &str = "CONFIG_HZ=250\nCONFIG_NO_HZ_COMMON=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\n\
-    CONFIG_CPU_ISOLATION=y\nCONFIG_PREEMPT_DYNAMIC=y";
+    CONFIG_CPU_ISOLATION=y\nCONFIG_PREEMPT_DYNAMIC=y\nCONFIG_TRANSPARENT_HUGEPAGE=y";
 
 const FILES: &[(&str, &str)] = &[
     ("/proc/cmdline", CMDLINE),
