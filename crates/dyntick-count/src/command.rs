@@ -61,15 +61,21 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Receives SIGINT, SIGTERM and SIGHUP from now on. Call it before any other thread is started.
-    pub fn new() -> Result<Self, CountError> {
+    /// Waits for commands, processes and requests. Signals have another owner.
+    pub fn without_signals() -> Self {
         let (sender, ends) = channel();
-        let to = sender.clone();
+        Self { ends, sender }
+    }
+
+    /// The same, and receives SIGINT, SIGTERM and SIGHUP from now on. Call it before any other thread is started.
+    pub fn with_signals() -> Result<Self, CountError> {
+        let watch = Self::without_signals();
+        let to = watch.sender.clone();
         signals::read_by_thread(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP], move |signal| {
             to.send(End::Signal(signal)).is_ok()
         })
         .map_err(CountError::Thread)?;
-        Ok(Self { ends, sender })
+        Ok(watch)
     }
 
     /// Returns a handle for another thread.
@@ -131,7 +137,7 @@ pub fn start(words: &[String], place: &Place, pinned: Option<&CpuList>) -> Resul
     // SAFETY: system calls alone between fork and exec.
     unsafe {
         command.pre_exec(move || {
-            signals::unblock_all();
+            signals::for_command();
             match &pinned {
                 Some(cpus) => run_on(None, cpus),
                 None => place.give_back(),

@@ -40,6 +40,8 @@ pub struct Measured {
     pub calls: Option<TimedCalls>,
     /// The time of the command's threads, if it is known.
     pub command_time: Option<CommandTime>,
+    /// True if the kernel is known not to throttle real-time tasks.
+    pub no_real_time_limit: bool,
     /// The energy of the processor packages and their parts, if requested and counted.
     pub power: Option<Vec<Power>>,
 }
@@ -110,7 +112,7 @@ impl Measured {
         self.ns as f64 / dyntick_model::NANOS_PER_SEC as f64
     }
 
-    /// The CPU time of a command that ran elsewhere: less than a hundredth of it on the CPUs that were measured, ns.
+    /// The CPU time of a command that ran elsewhere: less than a tenth of it on the CPUs that were measured, ns.
     /// `None` if it used less than a tenth of the time, as `sleep` does, or 10 ms, or if that is not known.
     pub fn elsewhere_ns(&self) -> Option<u64> {
         const FEW_NS: u64 = 10_000_000;
@@ -118,7 +120,7 @@ impl Measured {
         let ran = (WaitKind::Ran, None);
         let all = self.command_time.as_ref()?.waited.sums.get(&ran).map_or(0, |sum| sum.ns);
         let here: u64 = counts.cpus.values().map(|cpu| CpuTime::of(cpu, self.ns).command_ns).sum();
-        (here < all / 100 && all > (self.ns / 10).max(FEW_NS)).then_some(all)
+        (here < all / 10 && all > (self.ns / 10).max(FEW_NS)).then_some(all)
     }
 
     /// The number of runs.

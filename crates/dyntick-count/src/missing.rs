@@ -6,6 +6,12 @@ use dyntick_observe::live::{LiveError, Missing, Source, TICKS, Unavailable, Want
 /// The name of the energy of packages, if it is missing.
 pub const POWER: &str = "power";
 
+/// The functions that other CPUs call, on a kernel that does not tell them.
+pub const CALLED: &str = "which functions other CPUs call";
+
+/// The kind of a timer, on a kernel that hides the addresses of its functions: those of no kind have a name.
+pub const NAMES: &str = "the names of functions, and so which timers are ticks";
+
 /// Returns the requested things that this source cannot count.
 pub(crate) fn of_source(source: &Source, wanted: &Wanted) -> Vec<Missing> {
     let mut missing: Vec<Missing> =
@@ -21,8 +27,8 @@ pub(crate) fn of_source(source: &Source, wanted: &Wanted) -> Vec<Missing> {
 /// most users lose nothing.
 fn of_tracepoint(tracepoint: &str) -> Option<Missing> {
     let (what, needs) = match tracepoint {
-        "csd:csd_function_entry" => ("which functions other CPUs call", "Linux 6.5 or newer"),
-        TICKS => ("which timers are ticks", "root, or CAP_SYSLOG, to read addresses in /proc/kallsyms"),
+        "csd:csd_function_entry" => (CALLED, "Linux 6.5 or newer"),
+        TICKS => (NAMES, "root, or CAP_SYSLOG, to read addresses in /proc/kallsyms"),
         "nmi:nmi_handler" | "timer:tick_stop" | "sched:sched_switch" => (tracepoint, "this tracepoint"),
         _ => return None,
     };

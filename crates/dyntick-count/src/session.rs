@@ -29,6 +29,8 @@ pub struct Session {
     clock: Option<Result<CommandClock, Missing>>,
     /// True if power is measured too.
     with_power: bool,
+    /// True if the kernel is known not to throttle real-time tasks.
+    no_real_time_limit: bool,
     missing: Vec<Missing>,
     hotplug: Hotplug,
     place: Place,
@@ -52,16 +54,33 @@ pub struct Running<'a> {
 impl Session {
     /// Prepares to measure; nothing is counted yet that will be shown. Call it before any other thread is started.
     /// Where nothing can be counted the machine's own counters are read all the same, and what is missing is in
-    /// [`Measured::missing`].
+    /// [`Measured::missing`]. SIGINT, SIGTERM and SIGHUP end a measurement.
     ///
     /// # Errors
     ///
     /// [`CountError::Place`], [`CountError::Thread`].
     pub fn open(wanted: &Wanted, choice: Choice) -> Result<Self, CountError> {
+        Self::with(wanted, choice, Watch::with_signals)
+    }
+
+    /// The same, and leaves signals to the caller, who ends the process of [`Session::start_by`].
+    ///
+    /// # Errors
+    ///
+    /// As of [`Session::open`].
+    pub fn open_without_signals(wanted: &Wanted, choice: Choice) -> Result<Self, CountError> {
+        Self::with(wanted, choice, || Ok(Watch::without_signals()))
+    }
+
+    fn with(
+        wanted: &Wanted,
+        choice: Choice,
+        watch: impl FnOnce() -> Result<Watch, CountError>,
+    ) -> Result<Self, CountError> {
         let cpus = &wanted.cpus;
         // Before any thread, so that each has its place and no signal goes astray.
         let place = keep_off(cpus).map_err(CountError::Place)?;
-        let watch = Watch::new()?;
+        let watch = watch()?;
         let mut missing = Vec::new();
         let started = (!wanted.kinds.is_empty()).then(|| Source::start(wanted, choice));
         let mut source = match started.transpose() {
@@ -89,6 +108,7 @@ impl Session {
             calls: None,
             clock,
             with_power: false,
+            no_real_time_limit: false,
             missing,
             hotplug: Hotplug::watch(),
             place,
@@ -111,6 +131,11 @@ impl Session {
     /// Measures the energy of the processor packages too, if that is wanted.
     pub fn measure_power(&mut self, wanted: bool) {
         self.with_power = wanted;
+    }
+
+    /// Notes if the kernel is known not to throttle real-time tasks.
+    pub fn lacks_real_time_limit(&mut self, known: bool) {
+        self.no_real_time_limit = known;
     }
 
     /// Returns a handle by which another thread requests the counts so far: [`Running::wait`] then returns
@@ -173,6 +198,10 @@ impl Session {
         }
         // A process that this thread starts is followed from its first instruction on.
         self.follow(starter.as_slice())?;
+        // Learns the names of all that attaching caused, which takes long: not between two of the readings below.
+        if let Some(source) = &mut self.source {
+            source.forget()?;
+        }
         // The machine's counters, causes, calls; at the end the other way round: each has the next within, which
         // is read faster.
         let meters = Meters::read(&self.cpus);
@@ -313,6 +342,7 @@ impl Running<'_> {
             longest,
             calls: self.timed(calls.as_deref()),
             command_time,
+            no_real_time_limit: self.session.no_real_time_limit,
             power,
             ..Measured::default()
         };

@@ -123,7 +123,7 @@ fn fair_server_of(path: &Path) -> Option<u32> {
 }
 
 const GONE: &str = "it has ended";
-const UNMOVABLE: &str = "it cannot be moved: the kernel manages it, or its affinity cannot be set";
+const UNMOVABLE: &str = "it cannot be moved: the kernel manages it (isolcpus=managed_irq at boot keeps those away), or its affinity is fixed";
 
 fn make(system: &mut impl System, change: &Change) -> Result<(), String> {
     match change {

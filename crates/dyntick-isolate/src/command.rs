@@ -3,14 +3,14 @@
 
 use crate::signals;
 use dyntick_model::CpuList;
-use dyntick_system::{cpu_set, schedule};
+use dyntick_system::{cpu_set, read_lossy, schedule};
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
 /// The CPUs and the scheduling of a command.
@@ -61,15 +61,29 @@ impl Running {
         self.child.id() as i32
     }
 
-    /// Waits for its end.
-    pub fn wait(mut self) -> io::Result<ExitStatus> {
+    /// Waits for its end, and calls `look` with the process that has ended, while `/proc` still has it.
+    pub fn wait(mut self, look: impl FnOnce(i32)) -> io::Result<ExitStatus> {
         let pid = Pid::from_child(&self.child);
         // Its PID stays reserved until it is reaped, so no signal can reach another process.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
         signals::pass_on_to(0);
+        look(self.process());
         self.child.wait()
     }
+}
+
+/// The control group of a process, if that is outside this partition and the groups below it.
+pub fn group_outside(process: i32, partition: &Path) -> Option<String> {
+    let groups = read_lossy(Path::new(&format!("/proc/{process}/cgroup"))).ok()?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    (!is_within(Path::new(group), partition)).then(|| group.to_owned())
+}
+
+/// Groups are named below the root of the hierarchy, and the partition by its folder.
+fn is_within(group: &Path, partition: &Path) -> bool {
+    let relative = group.ancestors().filter_map(|group| group.strip_prefix("/").ok());
+    relative.filter(|group| *group != Path::new("")).any(|group| partition.ends_with(group))
 }
 
 fn place(mut entrance: Option<&File>, set: &CpuSet, fifo: Option<u32>) -> io::Result<()> {
@@ -83,4 +97,21 @@ fn place(mut entrance: Option<&File>, set: &CpuSet, fifo: Option<u32>) -> io::Re
     }
     let Some(priority) = fifo else { return Ok(()) };
     schedule(0, libc::SCHED_FIFO, priority)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_is_within_its_partition_by_name() {
+        let within = |group: &str, partition: &str| is_within(Path::new(group), Path::new(partition));
+        let partition = "/sys/fs/cgroup/dyntick-isolate";
+        assert!(within("/dyntick-isolate", partition) && within("/dyntick-isolate/a/b", partition));
+        for group in ["/", "/user.slice/run-1.scope", "/dyntick-isolate-2", "/cgroup"] {
+            assert!(!within(group, partition), "{group}");
+        }
+        let below = "/sys/fs/cgroup/unified/user.slice/x/dyntick-isolate";
+        assert!(within("/user.slice/x/dyntick-isolate", below) && !within("/user.slice/x", below));
+    }
 }

@@ -55,7 +55,7 @@ pub struct Isolation {
 
 impl Isolation {
     /// Isolates CPUs for a command. `program` is this program, which is also started as guardian; `say` reports the
-    /// result of restoring if this is dropped before its end.
+    /// result of restoring if this is dropped before its end. Call [`signals::keep_signals`] before.
     pub fn begin(
         request: &Request,
         command: &[OsString],
@@ -63,7 +63,6 @@ impl Isolation {
         say: fn(&Result<Restored, JournalError>),
     ) -> Result<Self, IsolateError> {
         ensure_on_machine()?;
-        signals::keep();
         let mut journal = take_clean()?;
         let online = Facts::online(&Live)?;
         let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();

@@ -25,7 +25,7 @@ mod subject;
 mod system;
 
 pub use change::{Change, Format, PartitionKind};
-pub use command::{Placement, Running};
+pub use command::{Placement, Running, group_outside};
 pub use facts::{Facts, FactsError};
 pub use guardian::{GUARD_COMMAND, guard};
 pub use isolation::{IsolateError, Isolation};
@@ -35,6 +35,6 @@ pub use machine::ensure_on_machine;
 pub use plan::{Plan, Request, Step, plan};
 pub use record::{Contents, Header, Record};
 pub use restore::{Restored, restore, restore_leftover};
-pub use signals::received;
+pub use signals::{keep_signals, received};
 pub use subject::Subject;
 pub use system::{Live, System, Task, TaskId};

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The signals to this process while it isolates: they end it in order, and reach the command.
+//! The signals to this process while it runs a command: they end it in order, and reach the command. They have this one
+//! owner: a thread that waits for the same signals elsewhere would take them from its handler.
 
-use dyntick_system::signals::is_ignored;
+use dyntick_system::signals::heard;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 
-/// Keeps the signals that would end this process, and passes them on to the command. Signals that were ignored stay
-/// ignored, as under `nohup`.
-pub(crate) fn keep() {
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        if is_ignored(signal) {
-            continue;
-        }
+/// Keeps the signals that would end this process, and passes them on to the command. Call it before anything is changed
+/// or started.
+pub fn keep_signals() {
+    for signal in heard(&[libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP]) {
         // SAFETY: the structure lives across the call; the handler does only what a handler may.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();

@@ -33,15 +33,6 @@ pub enum LatencyError {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The CPU went offline: the kernel then moves its threads, and lets them run anywhere.
-    #[error(
-        "the thread of CPU {cpu} did not stay there: the CPU was taken offline, or the thread was moved; its figures would \
-         be another CPU's"
-    )]
-    Moved {
-        /// The CPU.
-        cpu: u32,
-    },
     /// The counter of system management interrupts cannot be read.
     #[error(
         "cannot read the SMI counter of CPU {cpu} ({source}): this needs an Intel CPU, root or \

@@ -29,6 +29,8 @@ pub struct Shared {
     pub recent: Recent,
     /// The late wake-up that ended the measurement, if one did.
     pub broke: Lates,
+    /// The threads that did not stay on their CPU, by number. Their figures end before that.
+    moved: Vec<AtomicBool>,
     mark: Option<Mark>,
     pub(crate) stop: AtomicBool,
     /// The number of threads that have not ended.
@@ -47,6 +49,7 @@ impl Shared {
             lates: Lates::new(plan.late_limit),
             recent: Recent::new(),
             broke: Lates::new(1),
+            moved: plan.threads.iter().map(|_| AtomicBool::new(false)).collect(),
             stop: AtomicBool::new(false),
             running: AtomicUsize::new(plan.threads.len()),
             bell,
@@ -54,6 +57,12 @@ impl Shared {
             together: Barrier::new(plan.threads.len()),
             mark: (plan.mark && plan.break_above.is_some()).then(Mark::open).transpose()?,
         })
+    }
+
+    /// Returns true if a thread did not stay on its CPU, by the thread's number. The CPU was taken offline: the kernel
+    /// then moves its threads, and lets them run anywhere. Or their affinity or cpuset was changed.
+    pub fn was_moved(&self, number: usize) -> bool {
+        self.moved[number].load(Relaxed)
     }
 
     pub(crate) fn ring(&self) {
@@ -138,7 +147,9 @@ impl Loop<'_> {
                 },
             }
             let now = clock.now();
-            self.ensure_stayed()?;
+            if !self.has_stayed() {
+                break;
+            }
             if timer.is_some() && self.shared.stop.load(Relaxed) {
                 break; // the signal may not have been the timer's
             }
@@ -158,23 +169,25 @@ impl Loop<'_> {
                 break;
             }
         }
-        self.ensure_pinned()
+        if !(self.has_stayed() && self.is_pinned()?) {
+            // A measurement of the other threads alone is not the one that was asked for.
+            self.shared.moved[self.number].store(true, Relaxed);
+            self.shared.stop.store(true, Relaxed);
+        }
+        Ok(())
     }
 
-    /// Checks the affinity at the end, because the thread may have come back to its CPU by chance.
-    fn ensure_pinned(&self) -> Result<(), LatencyError> {
-        let Some(cpu) = self.plan.threads[self.number].cpu else { return Ok(()) };
+    /// Looks at the affinity at the end, because the thread may have come back to its CPU by chance.
+    fn is_pinned(&self) -> Result<bool, LatencyError> {
+        let Some(cpu) = self.plan.threads[self.number].cpu else { return Ok(true) };
         let may =
             affinity(None).map_err(|error| LatencyError::System("read the affinity of a thread", error))?;
-        if may.len() == 1 && may.contains(cpu) { Ok(()) } else { Err(LatencyError::Moved { cpu }) }
+        Ok(may.len() == 1 && may.contains(cpu))
     }
 
-    /// Checks that the thread is still on its CPU. A CPU that was offline comes back without its threads.
-    fn ensure_stayed(&self) -> Result<(), LatencyError> {
-        match self.plan.threads[self.number].cpu {
-            Some(cpu) if sched_getcpu() != cpu as usize => Err(LatencyError::Moved { cpu }),
-            _ => Ok(()),
-        }
+    /// Returns true if the thread is still on its CPU. A CPU that was offline comes back without its threads.
+    fn has_stayed(&self) -> bool {
+        self.plan.threads[self.number].cpu.is_none_or(|cpu| sched_getcpu() == cpu as usize)
     }
 
     /// Sleeps once, and returns the time at which the sleep was to end.

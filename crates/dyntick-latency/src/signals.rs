@@ -2,7 +2,7 @@
 //! Signals: those to this program are read from a signalfd; one wakes measuring threads.
 
 use crate::LatencyError;
-use dyntick_system::signals::set_of;
+use dyntick_system::signals::{heard, set_of};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -25,7 +25,7 @@ impl Signals {
         let failed = |what| LatencyError::System(what, io::Error::last_os_error());
         // SAFETY: the structures live across the calls; `ignore` does nothing, which a handler may.
         unsafe {
-            let set = set_of(&KEPT);
+            let set = set_of(&heard(&KEPT));
             let mut before = MaybeUninit::uninit();
             if libc::pthread_sigmask(libc::SIG_BLOCK, &set, before.as_mut_ptr()) != 0 {
                 return Err(failed("block signals"));

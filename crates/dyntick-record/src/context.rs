@@ -56,6 +56,13 @@ fn known(about: &About) -> Known {
         cpu_timers: of_process(&owners.cpu_timers),
         perf_events: owners.perf_events.iter().take(MOST_OPENERS).map(opener).collect(),
         quotas: of_process(&owners.quotas),
+        limits: threads
+            .iter()
+            .filter_map(|(number, thread)| {
+                let limits = owners.limits.get(&thread.process)?;
+                Some((*number, limits.iter().map(|quota| quota.number).collect()))
+            })
+            .collect(),
         clocksource: Some(machine.clocksource.current.as_str())
             .filter(|name| !name.is_empty())
             .map(Symbol::from),
@@ -66,6 +73,7 @@ fn known(about: &About) -> Known {
         processes: threads.iter().map(|(number, thread)| (*number, thread.process)).collect(),
         crowds: crowds(threads),
         bpf_scheduler: machine.sched_ext.enabled,
+        no_real_time_limit: machine.settings.no_real_time_limit,
         no_adaptive_ticks: machine.settings.lacks("nohz_full="),
         command: KnownCommand {
             process: about.process,

@@ -23,7 +23,12 @@ fn growth(cpu: u32, before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> 
 /// The time for which the hypervisor ran something else on a CPU, ns.
 pub(crate) fn stolen_ns(about: &About, cpu: u32) -> u64 {
     let (before, after) = &about.counts;
-    growth(cpu, &before.steal, &after.steal).unwrap_or(0).saturating_mul(STAT_NS)
+    steal_between(cpu, &before.steal, &after.steal)
+}
+
+/// The same between two readings of `/proc/stat`.
+pub(crate) fn steal_between(cpu: u32, before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 {
+    growth(cpu, before, after).unwrap_or(0).saturating_mul(STAT_NS)
 }
 
 /// The causes that only counters show: steal time and system management interrupts.
@@ -170,11 +175,13 @@ pub(crate) mod tests {
     pub(crate) fn record(before: Counts, after: Counts, line: &str) -> About {
         let machine = Machine {
             kernel: "6.12.95".parse().unwrap(),
+            architecture: String::new(),
             command_line: line.to_owned(),
             hz: 250,
             cpus: Cpus::default(),
             sched_ext: Default::default(),
             clocksource: Clocksource { current: "acpi_pm".to_owned(), available: Vec::new() },
+            clock: Default::default(),
             irqs: BTreeMap::new(),
             settings: Default::default(),
         };

@@ -4,10 +4,10 @@
 use Place::*;
 use dyntick_model::{CpuList, Interrupt, KernelVersion};
 use dyntick_observe::arch::x86::may_come;
-use dyntick_observe::facts::Counts;
+use dyntick_observe::facts::{Counts, MemoryLimits, Quotas};
 use dyntick_observe::trace::{SessionError, TraceSession};
-use dyntick_trace::events::{EVENTS, Place, of_interrupt};
-use dyntick_trace::{COUNTED, FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, SENDERS};
+use dyntick_trace::events::{EVENTS, Place, RECLAIMS, of_interrupt};
+use dyntick_trace::{COUNTED, FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, RWSEM_WRITE, SENDERS};
 
 /// Opens a session that is ready to start, with `more` events of the recorded CPUs.
 pub(crate) fn session(
@@ -18,6 +18,7 @@ pub(crate) fn session(
 ) -> Result<TraceSession, SessionError> {
     let known = EVENTS.iter().filter_map(|event| Some((event.name.to_owned(), event.place?)));
     let interrupts = Counts::interrupts();
+    let reclaims: &[&str] = if MemoryLimits::read().any() { &RECLAIMS } else { &[] };
     // Each event that is switched on interrupts every CPU a dozen times.
     let mut events: Vec<(String, Place)> = Interrupt::ALL
         .into_iter()
@@ -25,7 +26,7 @@ pub(crate) fn session(
         .flat_map(of_interrupt)
         .map(|event| (event, Here))
         .chain(known)
-        .chain(more.iter().map(|event| ((*event).to_owned(), Here)))
+        .chain(more.iter().chain(reclaims).map(|event| ((*event).to_owned(), Here)))
         .collect();
     let names: Vec<String> = events.iter().map(|(event, _)| event.clone()).collect();
     let mut session = TraceSession::new(&names, buffer_kib)?;
@@ -33,6 +34,9 @@ pub(crate) fn session(
         SENDERS.into_iter().chain(IRQ_WORKS).for_each(|probe| _ = session.probe(probe));
     }
     session.probe(RCU_TASKS_TRACE);
+    if Quotas::read().any() {
+        session.probe_quotas();
+    }
     if cpus == online {
         return Ok(session);
     }
@@ -95,6 +99,7 @@ pub(crate) fn sleeps(
         let filter = here.iter().fold(asleep, |asleep, here| format!("{asleep} && ({here})"));
         session.kernel_stacks("sched:sched_switch", Some(&filter))?;
         session.kernel_stacks("lock:contention_begin", here.as_deref())?;
+        rwsems(session, here.as_deref())?;
     }
     if !faults {
         return Ok(());
@@ -104,6 +109,31 @@ pub(crate) fn sleeps(
     }
     COUNTED.iter().for_each(|probe| _ = session.count(*probe));
     Ok(())
+}
+
+/// Records how long threads spin before they sleep for a semaphore, and where.
+fn rwsems(session: &mut TraceSession, here: Option<&str>) -> Result<(), SessionError> {
+    for probe in RWSEM_WRITE {
+        let event = format!("probe:{}", probe.name);
+        if session.probe(probe) {
+            here.map_or(Ok(()), |here| session.filter(&event, here))?;
+        }
+    }
+    session.kernel_stacks(&format!("probe:{}", RWSEM_WRITE[0].name), here)
+}
+
+/// Records on the other CPUs which real-time tasks take a CPU from a task, and give it back: a thread of the command
+/// may wait for that task. Real-time tasks have a priority below 100 (`include/linux/sched/prio.h`).
+pub(crate) fn inversions(
+    session: &mut TraceSession,
+    cpus: &CpuList,
+    online: &CpuList,
+) -> Result<(), SessionError> {
+    const REAL_TIME: &str = "(next_prio < 100 && prev_pid != 0) || (prev_prio < 100 && next_pid != 0)";
+    match filter(cpus, Here).filter(|_| cpus != online) {
+        Some(here) => session.filter("sched:sched_switch", &format!("{here} || {REAL_TIME}")),
+        None => Ok(()),
+    }
 }
 
 /// The filters, in the kernel's language. `CPU` is the CPU of the event.

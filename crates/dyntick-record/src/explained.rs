@@ -4,7 +4,7 @@
 use crate::ledger::Subject;
 use crate::others::Parents;
 use crate::sums::Sums;
-use crate::threads::{Followed, Following, Of};
+use crate::threads::{Followed, Following, Of, Selected};
 use crate::timeline::Marks;
 use crate::{About, Record, context};
 use dyntick_explain::CommandThreads;
@@ -12,7 +12,7 @@ use dyntick_explain::ledger::{Ledger, ThreadAccount};
 use dyntick_explain::{
     Context, Evidence, Explanation, Foreknown, Interruption, Kind, Stream, Summary, Survey, explain,
 };
-use dyntick_model::CpuList;
+use dyntick_model::{CpuList, Event, EventKind};
 use dyntick_trace::{DecodeError, Decoded};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -65,6 +65,13 @@ impl Record {
         self.explain_with(Some(Following::new(of, &self.about)))
     }
 
+    /// The threads of a choice that were there at the begin.
+    pub fn threads_of(&self, of: &Of) -> Vec<i32> {
+        let selected = Selected::new(of.clone(), &self.about);
+        let threads = self.about.threads.iter();
+        threads.filter(|(tid, thread)| selected.is_one(**tid, &thread.comm)).map(|(tid, _)| *tid).collect()
+    }
+
     fn explain_with<'a>(&'a self, following: Option<Following<'a>>) -> Result<Explained<'a>, DecodeError> {
         let (context, cpus) = (self.context(), self.trace.metadata.stats.keys().copied().collect());
         let mut stream = Stream::new(&context, &cpus, self.foreknown(&context, &cpus)?);
@@ -81,7 +88,9 @@ impl Record {
             parents.event(&event);
             adding.following.iter_mut().for_each(|following| following.event(&event));
             adding.ledger.iter_mut().for_each(|ledger| ledger.event(&event));
-            stream.event(&event, &mut |one| adding.add(one));
+            if !self.is_switch_elsewhere(&event) {
+                stream.event(&event, &mut |one| adding.add(one));
+            }
             ControlFlow::Continue(())
         })?;
         let Explanation { per_cpu, evidence, .. } = stream.finish(&mut |one| adding.add(one));
@@ -100,6 +109,12 @@ impl Record {
         })
     }
 
+    /// Returns true for a switch on a CPU that is not recorded. Only some of these are known, and a ledger alone uses
+    /// them.
+    fn is_switch_elsewhere(&self, event: &Event) -> bool {
+        matches!(event.kind, EventKind::SchedSwitch { .. }) && !self.about.cpus.contains(event.cpu)
+    }
+
     fn foreknown(&self, context: &Context, cpus: &CpuList) -> Result<Foreknown, DecodeError> {
         let mut starts_recorded = false;
         self.trace.events(|event| {
@@ -111,7 +126,9 @@ impl Record {
         }
         let mut survey = Survey::new(context, cpus, starts_recorded);
         self.trace.events(|event| {
-            survey.event(&event);
+            if !self.is_switch_elsewhere(&event) {
+                survey.event(&event);
+            }
             ControlFlow::Continue(())
         })?;
         Ok(survey.finish())

@@ -6,7 +6,7 @@ use crate::verdict::{Cause, Kind, Loss, Verdict};
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::rules::named::{COMMAND_TASK, OTHER_TASK};
 use dyntick_explain::{CauseId, Chain, rules};
-use dyntick_model::{CpuList, Symbol};
+use dyntick_model::{Clock, CpuList, Symbol};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub struct Findings {
     /// The kernel that was recorded.
     pub kernel: String,
+    /// The clock: in virtual time a µs is 1000 instructions, and durations include the turns of other CPUs.
+    pub clock: Clock,
     /// The command that ran meanwhile.
     pub command: Vec<String>,
     /// The length of the recording, s.
@@ -104,6 +106,7 @@ impl Section {
     pub(crate) fn losses(&self) -> impl Iterator<Item = Cause> {
         self.causes.iter().filter(|cause| cause.is_from_outside()).map(|cause| Cause {
             loss: Loss {
+                part: "",
                 what: cause.title.clone(),
                 ns: cause.total_ns,
                 count: cause.count.unwrap_or(0),

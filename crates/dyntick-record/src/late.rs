@@ -6,12 +6,14 @@ mod scene;
 mod worst;
 
 use crate::Options;
+use crate::counted_causes::steal_between;
 use crate::flight::{Flight, FlightRecorder};
 use crate::trace::fits_into_memory;
 use dyntick_explain::CauseId;
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::late::Story;
 use dyntick_model::CpuList;
+use dyntick_observe::facts::Counts;
 use scene::Scene;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -103,6 +105,9 @@ pub struct LateReport {
     pub worst: Vec<LateWakeUp>,
     /// The reason for which they are not explained, if they are not.
     pub trouble: Option<String>,
+    /// The time for which the hypervisor ran something else on the measured CPUs meanwhile, ns, of those with any. No
+    /// event shows when.
+    pub stolen_ns: BTreeMap<u32, u64>,
 }
 
 /// The late wake-ups by cause, the worst of each first; the groups in the order of their latencies together.
@@ -120,6 +125,15 @@ pub fn alike(worst: &[LateWakeUp]) -> Vec<Vec<&LateWakeUp>> {
     groups
 }
 
+/// The settings of a measurement that are in force only while it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Meanwhile {
+    /// True if it holds `/dev/cpu_dma_latency` at 0.
+    pub idle_polls: bool,
+    /// True if it counts system management interrupts.
+    pub counts_smi: bool,
+}
+
 /// A recorder that explains the worst late wake-ups of a measurement. It runs only after a wake-up that is among the
 /// worst so far.
 pub struct LateRecorder {
@@ -130,20 +144,25 @@ pub struct LateRecorder {
     worst: Worst,
     /// The maximum size of all kept flights, bytes.
     most_bytes: u64,
+    meanwhile: Meanwhile,
+    cpus: CpuList,
+    /// The steal time at the start.
+    stolen: BTreeMap<u32, u64>,
     trouble: Option<String>,
 }
 
 impl LateRecorder {
     /// Starts recording these CPUs, to explain `most` late wake-ups. If that fails, [`LateRecorder::trouble`] has the
     /// reason, and the worst are kept without an explanation.
-    pub fn start(cpus: CpuList, most: usize) -> Self {
-        let options = Options { buffer_kib: BUFFER_KIB, ..Options::new(cpus) };
+    pub fn start(cpus: CpuList, most: usize, meanwhile: Meanwhile) -> Self {
+        let options = Options { buffer_kib: BUFFER_KIB, ..Options::new(cpus.clone()) };
+        let stolen = Counts::stolen();
         let (recorder, trouble) = match FlightRecorder::start(options) {
             Ok(recorder) => (Some(recorder), None),
             Err(error) => (None, Some(error.to_string())),
         };
         let (flights, worst, most_bytes) = (BTreeMap::new(), Worst::new(most), FLIGHTS * fits_into_memory());
-        Self { recorder, flights, next: 0, worst, most_bytes, trouble }
+        Self { recorder, flights, next: 0, worst, most_bytes, meanwhile, cpus, stolen, trouble }
     }
 
     /// The reason for which nothing is recorded, if so.
@@ -210,28 +229,37 @@ impl LateRecorder {
 
     /// Ends recording, and explains the worst late wake-ups.
     pub fn finish(mut self) -> LateReport {
+        let after = Counts::stolen();
+        let stolen = self.cpus.iter().map(|cpu| (cpu, steal_between(cpu, &self.stolen, &after)));
+        let stolen_ns = stolen.filter(|(_, ns)| *ns > 0).collect();
         let explained = match self.recorder.take().map(|recorder| recorder.finish(self.flights.values())) {
             None => BTreeMap::new(),
             Some(Ok(records)) => {
                 let of = |(first, last)| records.record(self.flights.range(first..=last).map(|(_, one)| one));
-                explain(&self.worst, of)
+                explain(&self.worst, self.meanwhile, of)
             }
             Some(Err(error)) => {
                 self.trouble = Some(error.to_string());
                 BTreeMap::new()
             }
         };
-        LateReport { worst: in_order(&self.worst, explained), trouble: self.trouble }
+        LateReport { worst: in_order(&self.worst, explained), trouble: self.trouble, stolen_ns }
     }
 }
 
 type Explained = BTreeMap<(usize, u64), (Story, Vec<PrintedFix>)>;
 
 /// Explains the wake-ups flight by flight, so that only their events are decoded at a time.
-fn explain(worst: &Worst, record: impl Fn((u64, u64)) -> Option<crate::Record>) -> Explained {
+fn explain(
+    worst: &Worst,
+    meanwhile: Meanwhile,
+    record: impl Fn((u64, u64)) -> Option<crate::Record>,
+) -> Explained {
     let mut explained = Explained::new();
     for (flights, wake_ups) in worst.by_flights() {
-        let Some(record) = record(flights) else { continue };
+        let Some(mut record) = record(flights) else { continue };
+        let settings = &mut record.about.machine.settings;
+        (settings.idle_polls, settings.counts_smi) = (meanwhile.idle_polls, meanwhile.counts_smi);
         let Some(scene) = Scene::of(&record) else { continue };
         let stories = wake_ups.into_iter().filter_map(|one| Some((one.key(), scene.explain(one)?)));
         explained.extend(stories);

@@ -5,9 +5,11 @@ use crate::About;
 use crate::sums::share;
 use crate::threads::Selected;
 use dyntick_explain::CommandThreads;
+use dyntick_explain::fixes::Limit;
 use dyntick_explain::ledger::words::{self, Clues, Words};
-use dyntick_explain::ledger::{Amount, Ended, Fault, Spent, ThreadAccount, Whose};
+use dyntick_explain::ledger::{Amount, CallId, Ended, Fault, Spent, ThreadAccount, Whose};
 use dyntick_model::Fix;
+use dyntick_observe::facts::{MemoryLimit, Quota};
 use dyntick_trace::WATCH_POINT;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,13 +45,15 @@ pub struct Ledger {
 /// A part of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Part {
-    /// Its name: ran, fault, interrupted, preempted, real-time-limit, quota, nothing-ran, moved, waking-up, stopped,
-    /// traced, blocked, kept, probe, slept or unseen.
+    /// Its name: ran, fault, reclaim, interrupted, preempted, real-time-limit, quota, nothing-ran, moved, waking-up,
+    /// stopped, traced, blocked, kept, timer-slack, probe, slept or unseen.
     pub part: &'static str,
     /// A title, for a reader new to the subject.
     pub title: String,
     /// The name of the task or program that had the CPU; null for other parts.
     pub task: Option<String>,
+    /// The function of the kernel in which the threads slept; null for other parts, and if it is not known.
+    pub function: Option<String>,
     /// True if that is mostly one of these threads.
     pub own: bool,
     /// True if the threads wanted to go on and could not.
@@ -82,7 +86,7 @@ pub struct By {
 /// The calls of one system call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SystemCall {
-    /// Its name, e.g. `futex()`.
+    /// Its name, e.g. `futex()`, or its number where no table is known.
     pub call: String,
     /// The number of calls.
     pub count: u64,
@@ -132,14 +136,66 @@ impl Ledger {
         share(ns as f64, self.lived_ns as f64)
     }
 
-    /// The parts in their order, but the waits for any other task as one, and those for one of these threads as one.
+    /// All parts. Several with one title are first one with their sum, and then each, by the function in which it
+    /// slept.
+    pub fn detailed(&self) -> Vec<Part> {
+        let mut all = Vec::new();
+        for sum in sums(self.parts.iter()) {
+            let each: Vec<&Part> = self.parts.iter().filter(|part| part.is_alike(&sum)).collect();
+            let several = each.len() > 1;
+            all.push(sum);
+            all.extend(each.into_iter().filter(|_| several).map(|part| Part {
+                title: format!("… in {}", part.function.as_deref().unwrap_or("an unknown function")),
+                ..part.clone()
+            }));
+        }
+        all
+    }
+
+    /// The parts in their order, those with one title as one, the waits for any other task as one, and those for one of
+    /// these threads as one.
     pub fn folded(&self) -> Vec<Part> {
         let of = |own: bool| self.parts.iter().filter(move |part| part.part == PREEMPTED && part.own == own);
-        let mut parts: Vec<Part> = self.parts.iter().filter(|part| part.part != PREEMPTED).cloned().collect();
+        let mut parts = sums(self.parts.iter().filter(|part| part.part != PREEMPTED));
         parts.extend([false, true].into_iter().filter_map(|own| folded(of(own).collect(), own)));
         sort(&mut parts);
         parts
     }
+}
+
+impl Part {
+    /// Returns true for a part with the same title, which may differ in the function.
+    fn is_alike(&self, other: &Part) -> bool {
+        (self.part, &self.title) == (other.part, &other.title)
+    }
+}
+
+/// The parts, those with one title as one.
+fn sums<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<Part> {
+    let mut sums: Vec<Part> = Vec::new();
+    for part in parts {
+        let Some(sum) = sums.iter_mut().find(|sum| sum.is_alike(part)) else {
+            sums.push(part.clone());
+            continue;
+        };
+        let by = sum.by.iter().chain(&part.by).cloned().collect();
+        *sum = Part {
+            function: None,
+            ns: sum.ns.zip(part.ns).map(|(ns, more)| ns + more),
+            count: sum.count + part.count,
+            longest_ns: sum.longest_ns.max(part.longest_ns),
+            by: foremost(by),
+            ..sum.clone()
+        };
+    }
+    sums
+}
+
+/// The tasks that ended or kept most.
+fn foremost(mut by: Vec<By>) -> Vec<By> {
+    by.sort_by_key(|by| std::cmp::Reverse(by.ns));
+    by.truncate(MOST_BY);
+    by
 }
 
 /// These waits as one; `None` if there are none. One alone stays as it is.
@@ -156,9 +212,7 @@ fn folded(mut parts: Vec<&Part>, own: bool) -> Option<Part> {
         return Some(first.clone());
     }
     let whose = if own { "other threads of its own" } else { "other tasks" };
-    let mut by: Vec<By> = parts.iter().flat_map(|part| part.by.iter().cloned()).collect();
-    by.sort_by_key(|by| std::cmp::Reverse(by.ns));
-    by.truncate(MOST_BY);
+    let by = foremost(parts.iter().flat_map(|part| part.by.iter().cloned()).collect());
     Some(Part {
         title: format!("ready to run, while {whose} had the CPU: {}", few(&names)),
         task: None,
@@ -261,25 +315,29 @@ pub(crate) fn findings(accounts: &[ThreadAccount], more: u64, about: &About, for
         awake_ns,
         lost_share: share(lost_ns as f64, awake_ns as f64),
         parts,
-        system_calls: calls(&accounts, &sums),
+        system_calls: calls(&accounts, &sums, &about.machine.architecture),
         moves,
         by_thread,
     }
 }
 
 /// The system calls of all these threads; `None` if they were not recorded.
-fn calls(accounts: &[&ThreadAccount], sums: &BTreeMap<&Spent, Amount>) -> Option<Vec<SystemCall>> {
+fn calls(
+    accounts: &[&ThreadAccount],
+    sums: &BTreeMap<&Spent, Amount>,
+    architecture: &str,
+) -> Option<Vec<SystemCall>> {
     let is_of_calls = |spent: &&Spent| matches!(spent, Spent::RanInUserMode | Spent::Called(_));
     sums.keys().copied().find(is_of_calls)?;
-    let mut calls: BTreeMap<u32, Amount> = BTreeMap::new();
-    for (number, amount) in accounts.iter().flat_map(|account| &account.calls) {
-        calls.entry(*number).or_default().merge(amount);
+    let mut calls: BTreeMap<CallId, Amount> = BTreeMap::new();
+    for (id, amount) in accounts.iter().flat_map(|account| &account.calls) {
+        calls.entry(*id).or_default().merge(amount);
     }
-    let call = |(number, amount): (u32, Amount)| SystemCall {
-        call: words::call_name(number),
+    let call = |(id, amount): (CallId, Amount)| SystemCall {
+        call: words::call_name(id, architecture),
         count: amount.count,
         ns: amount.ns,
-        ran_ns: sums.get(&Spent::Called(number)).map_or(0, |ran| ran.ns),
+        ran_ns: sums.get(&Spent::Called(id)).map_or(0, |ran| ran.ns),
         longest_ns: amount.longest_ns,
     };
     let mut calls: Vec<SystemCall> = calls.into_iter().map(call).collect();
@@ -321,7 +379,8 @@ fn probes(about: &About) -> Vec<Part> {
                 format!("end the tool that watches memory: {openers}"),
             ));
         } else if traps / 2 > of_tracefs {
-            let title = "trapped by probes in programs (uprobes), which perf or BPF set".to_owned();
+            let mut title = "trapped by probes in programs (uprobes), which perf or BPF set".to_owned();
+            title.extend(linked(about).map(|links| format!(": {links}")));
             parts.push(trap(title, traps, OF_UPROBE, format!("end the tool that set the probes: {openers}")));
         }
     }
@@ -340,6 +399,7 @@ fn trap(title: String, count: u64, explanation: &'static str, fix: String) -> Pa
         part: PROBE,
         title,
         task: None,
+        function: None,
         own: false,
         lost: true,
         ns: None,
@@ -356,6 +416,17 @@ fn grown<'a>(before: &BTreeMap<String, u64>, after: &'a BTreeMap<String, u64>) -
     let growth = |name: &String, hits: u64| hits.saturating_sub(before.get(name).copied().unwrap_or(0));
     let grown = after.iter().map(|(name, hits)| (name, growth(name, *hits)));
     grown.filter(|(_, hits)| *hits > 0).collect()
+}
+
+/// The probes in programs that BPF links hold, each with the process that has the link.
+fn linked(about: &About) -> Option<String> {
+    let of = |(process, links): (&i32, &BTreeSet<String>)| {
+        let links: Vec<&str> = links.iter().take(MOST_NAMES).map(String::as_str).collect();
+        let comm = about.threads.get(process).map(|thread| format!(" by {} [{process}]", thread.comm));
+        format!("{}{}", links.join(", "), comm.unwrap_or_default())
+    };
+    let all: Vec<String> = about.owners.probe_links.iter().take(MOST_NAMES).map(of).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The processes that may have set them: those with a perf event open.
@@ -401,6 +472,7 @@ fn part(spent: &Spent, amount: &Amount, clues: &Clues, ns: Option<u64>) -> Part 
         part: spent.name(),
         title,
         task: spent.task().map(str::to_owned),
+        function: spent.function().map(|function| function.to_string()),
         own: false,
         lost: spent.is_lost(),
         ns,
@@ -443,6 +515,21 @@ fn name(by: &Ended) -> String {
     }
 }
 
+/// A quota for words and fixes.
+pub(crate) fn limit(quota: &Quota) -> Limit {
+    Limit { words: quota.words(), file: quota.file.clone() }
+}
+
+/// A memory limit for words and fixes.
+pub fn memory_limit(limit: &MemoryLimit) -> Limit {
+    Limit { words: limit.words(), file: limit.file.clone() }
+}
+
+/// The limit that was reached most often in the window; of those that are alike the first.
+pub fn most_reached<'a>(limits: impl Iterator<Item = &'a MemoryLimit>) -> Option<&'a MemoryLimit> {
+    limits.reduce(|most, limit| if limit.grown() > most.grown() { limit } else { most })
+}
+
 fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
     let grown = |name: &str| {
         let [before, after] =
@@ -450,17 +537,22 @@ fn clues(accounts: &[&ThreadAccount], about: &About, forked: bool) -> Clues {
         after.unwrap_or(0).saturating_sub(before.unwrap_or(0))
     };
     let processes = accounts.iter().filter_map(|account| Some(about.threads.get(&account.task.pid)?.process));
-    let limited = processes.clone().find(|process| about.owners.quotas.contains_key(process));
-    let memory = processes.clone().find_map(|process| about.owners.memory.get(&process));
+    let limits = || processes.clone().filter_map(|process| about.owners.limits.get(&process)).flatten();
+    let memory =
+        || processes.clone().filter_map(|process| about.owners.memory_limits.get(&process)).flatten();
+    let reached = most_reached(memory());
     Clues {
-        quota_group: limited.and_then(|process| about.owners.quota_group(process)).map(str::to_owned),
-        quota: limited.and_then(|process| about.owners.quotas.get(&process)).cloned(),
-        memory_group: memory.cloned(),
+        quota: limits().next().map(limit),
+        quotas: limits().map(|quota| (quota.number, limit(quota))).collect(),
+        memory: reached.map(memory_limit),
+        memory_high: most_reached(memory().filter(|limit| limit.is_high())).map(memory_limit),
+        memory_reached: reached.is_some_and(|limit| limit.grown() > 0),
         numa_hints: grown("numa_hint_faults"),
         huge_faults: grown("thp_fault_alloc"),
         // Swapped pages come back several at a time, and only the first fault is a major one.
         major_faults: grown("pgmajfault").max(grown("pswpin")),
         cpus: about.cpus.clone(),
         forked,
+        architecture: about.machine.architecture.clone(),
     }
 }

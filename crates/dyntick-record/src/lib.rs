@@ -60,9 +60,12 @@ pub use findings::{
     ThreadFindings, Unattributed,
 };
 pub use last::snapshot_name;
-pub use ledger::{By, Ledger, Mover, PREEMPTED, PROBE, Part, SystemCall, ThreadLedger};
+pub use ledger::{
+    By, Ledger, Mover, PREEMPTED, PROBE, Part, SystemCall, ThreadLedger, memory_limit, most_reached,
+};
 pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
+pub use ranking::MANY_FAULTS;
 pub use recorder::record;
 pub use stored::Ended;
 pub use sums::share;
@@ -73,7 +76,7 @@ pub use trigger::Trigger;
 
 use dyntick_explain::fixes::{self as advice, Host, Named, PrintedFix, Target};
 use dyntick_explain::{CauseId, rules};
-use dyntick_model::{CommandLine, CpuList};
+use dyntick_model::{CommandLine, CpuList, Fix};
 use dyntick_observe::facts::{Counts, Machine, Mapping, Owners, Thread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -152,5 +155,9 @@ impl About {
 /// The fixes of a cause on the recorded machine, for one of the recorded CPUs.
 pub fn fixes(about: &About, cpu: u32, cause: &CauseId, named: &Named) -> Vec<PrintedFix> {
     let line = CommandLine::parse(&about.machine.command_line);
-    advice::fixes(rules::get(cause), about.host(&line), Target { cpu, quiet: &about.cpus, named })
+    let mut fixes =
+        advice::fixes(rules::get(cause), about.host(&line), Target { cpu, quiet: &about.cpus, named });
+    // Explaining is what this does.
+    fixes.retain(|fix| !matches!(&fix.action, Fix::Advice(words) if words.contains("dyntick explain")));
+    fixes
 }

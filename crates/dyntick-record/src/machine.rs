@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! This machine, with the settings that fixes depend on.
 
-use dyntick_check::sources::is_changed_by_reading;
+use dyntick_check::sources::{RT_RUNTIME, is_changed_by_reading};
 use dyntick_explain::fixes::settings_of;
 use dyntick_model::{KernelConfig, KernelVersion, Settings};
-use dyntick_observe::facts::{FactsError, Machine};
+use dyntick_observe::facts::{FactsError, Machine, fixed_irqs};
 use std::io::Read;
 
 /// The largest configuration that is read, bytes; a real one has some 300 KiB.
@@ -24,7 +24,13 @@ fn settings(kernel: &KernelVersion) -> Settings {
     let read = |path: &str| {
         if is_changed_by_reading(path, version) { None } else { std::fs::read_to_string(path).ok() }
     };
-    settings_of(read, config(&kernel.release).as_ref())
+    let config = config(&kernel.release);
+    let settings = settings_of(read, config.as_ref());
+    // Since 6.12 only kernels with groups of real-time tasks throttle them, the root group too (kernel/sched/rt.c).
+    let throttles_groups = config.is_some_and(|config| config.is_enabled("RT_GROUP_SCHED"));
+    let is_unlimited = settings.files.get(RT_RUNTIME).is_some_and(|runtime| runtime == "-1");
+    let no_real_time_limit = is_unlimited || version >= (6, 12) && !throttles_groups;
+    Settings { fixed_irqs: fixed_irqs(), no_real_time_limit, ..settings }
 }
 
 /// Reads the configuration that the kernel shows, or that its package installed.

@@ -2,8 +2,9 @@
 //! The tasks that fixes name: those that still exist and can be moved, and the starters of short-lived ones.
 
 use crate::About;
+use crate::ledger::limit;
 use dyntick_explain::Task;
-use dyntick_explain::fixes::{Named, NamedCounts, OtherTask, Starter};
+use dyntick_explain::fixes::{Limit, Named, NamedCounts, OtherTask, Starter};
 use dyntick_explain::ledger::ThreadAccount;
 use dyntick_model::{Event, EventKind, Map, Set};
 use dyntick_observe::facts::Thread;
@@ -40,6 +41,26 @@ impl Parents {
     }
 }
 
+/// Processes of the tasks of a cause.
+#[derive(Debug, Default)]
+struct Processes {
+    /// The processes with several of the other tasks.
+    several: Set<i32>,
+    /// The processes with interrupted tasks.
+    interrupted: Set<i32>,
+}
+
+impl Processes {
+    /// Returns true if a process may be moved with all its threads.
+    fn may_move(&self, process: i32) -> bool {
+        !self.interrupted.contains(&process)
+    }
+
+    fn moves_together(&self, process: i32) -> bool {
+        self.several.contains(&process) && self.may_move(process)
+    }
+}
+
 /// The known facts of tasks.
 #[derive(Clone, Copy)]
 pub(crate) struct Others<'a> {
@@ -50,24 +71,24 @@ pub(crate) struct Others<'a> {
 impl<'a> Others<'a> {
     /// The names that the interruptions of a cause have most often, if a fix can act on them.
     pub fn named(self, counts: &NamedCounts) -> Named {
-        let several = self.several(counts);
-        counts.foremost(|task| self.of(task, &several), |victim| self.group_of(victim))
+        let of = self.processes(counts);
+        counts.foremost(|task| self.of(task, &of), |victim| self.quota_of(victim))
     }
 
-    /// The processes with several of the other tasks and none of the interrupted ones.
-    fn several(self, counts: &NamedCounts) -> Set<i32> {
+    fn processes(self, counts: &NamedCounts) -> Processes {
         let process = |pid: i32| self.about.threads.get(&pid).map(|thread| thread.process);
-        let (mut seen, mut several) = (Set::default(), Set::default());
+        let mut of =
+            Processes { interrupted: counts.victims().filter_map(process).collect(), ..Default::default() };
+        let mut seen = Set::default();
         for process in counts.tasks().filter_map(|task| process(task.pid)) {
             if !seen.insert(process) {
-                several.insert(process);
+                of.several.insert(process);
             }
         }
-        counts.victims().filter_map(process).for_each(|process| _ = several.remove(&process));
-        several
+        of
     }
 
-    fn of(self, task: &Task, several: &Set<i32>) -> OtherTask {
+    fn of(self, task: &Task, of: &Processes) -> OtherTask {
         let Some(thread) = self.living(task.pid) else {
             let comm = task.comm.clone();
             let is_own = |thread: &Thread| Some(thread.process) == self.about.recorder;
@@ -81,16 +102,46 @@ impl<'a> Others<'a> {
             thread if Some(thread.process) == self.about.recorder => OtherTask::Own,
             thread if thread.bound => OtherTask::Bound(task.comm.clone()),
             thread if thread.kernel => OtherTask::of_kernel(task),
-            thread if several.contains(&thread.process) => OtherTask::Process(thread.process),
-            _ => OtherTask::Movable(task.pid),
+            // It has begun since, so it may have ended when the fix is read.
+            thread if self.is_short_lived(thread.process) => {
+                OtherTask::Ended { comm: task.comm.clone(), starter: self.starter(thread.process) }
+            }
+            // The number of a new thread of an old process may not last either.
+            thread
+                if of.moves_together(thread.process)
+                    || of.may_move(thread.process) && self.is_new_thread(task.pid, thread) =>
+            {
+                self.process(thread, task)
+            }
+            _ => OtherTask::Movable(task.clone()),
         }
+    }
+
+    fn process(self, thread: &Thread, task: &Task) -> OtherTask {
+        let leader = self.about.threads.get(&thread.process).map(|leader| leader.comm.as_str().into());
+        OtherTask::Process(Task { pid: thread.process, comm: leader.unwrap_or_else(|| task.comm.clone()) })
+    }
+
+    /// Returns true if a thread or process was seen to begin.
+    fn began(self, pid: i32) -> bool {
+        self.parents.0.contains_key(&pid)
+    }
+
+    /// Returns true for a thread, not the first of its process, that was seen to begin.
+    fn is_new_thread(self, tid: i32, thread: &Thread) -> bool {
+        tid != thread.process && self.began(tid)
+    }
+
+    /// Returns true if a process was seen to begin, and is no service that init started.
+    fn is_short_lived(self, pid: i32) -> bool {
+        self.parents.0.get(&pid).is_some_and(|parent| !FIRST_PROCESSES.contains(parent))
     }
 
     fn living(self, pid: i32) -> Option<&'a Thread> {
         self.about.threads.get(&pid).filter(|thread| !thread.ended)
     }
 
-    /// The nearest ancestor that still lives, except for those that start everything.
+    /// The nearest ancestor that still lives and was there before, except for those that start everything.
     fn starter(self, pid: i32) -> Option<Starter> {
         let mut pid = pid;
         for _ in 0..MOST_GENERATIONS {
@@ -99,7 +150,7 @@ impl<'a> Others<'a> {
             if FIRST_PROCESSES.contains(&pid) || pid <= 0 {
                 return None;
             }
-            if let Some(thread) = self.living(pid) {
+            if let Some(thread) = self.living(pid).filter(|thread| !self.is_short_lived(thread.process)) {
                 if Some(thread.process) == self.about.recorder {
                     return None;
                 }
@@ -112,9 +163,9 @@ impl<'a> Others<'a> {
         None
     }
 
-    fn group_of(self, victim: i32) -> Option<String> {
+    fn quota_of(self, victim: i32) -> Option<Limit> {
         let process = self.about.threads.get(&victim)?.process;
-        self.about.owners.quota_group(process).map(str::to_owned)
+        self.about.owners.quota(process).map(limit)
     }
 }
 
@@ -153,23 +204,30 @@ mod tests {
             (41, Thread { kernel: true, ..thread(41, "kswapd0") }),
             (42, Thread { kernel: true, bound: true, ..thread(42, "cpuset_thing/1") }),
             (43, Thread { kernel: true, ..thread(43, "ktimers/1") }),
+            (51, thread(51, "service")),
+            (70, thread(70, "cc1")),
+            (71, thread(20, "pool-9")),
+            (72, thread(72, "helper")),
         ]
         .into();
         about.owners.groups.insert(20, "system.slice/timerd.service".to_owned());
         let mut parents = Parents::default();
-        for (parent, child) in [(21, 30), (30, 31), (1, 50), (5, 60)] {
+        for (parent, child) in [(21, 30), (30, 31), (1, 50), (5, 60), (1, 51), (30, 70), (20, 71), (60, 72)] {
             let kind = EventKind::SchedFork { parent, child };
             parents.event(&Event { ts: 0, cpu: 0, pid: parent, within: Default::default(), kind });
         }
-        Others { about: &about, parents: &parents }
-            .of(&Task { pid, comm: comm.into() }, &[22].into_iter().collect())
+        Others { about: &about, parents: &parents }.of(
+            &Task { pid, comm: comm.into() },
+            &Processes { several: [22].into_iter().collect(), ..Default::default() },
+        )
     }
 
     #[test]
     fn only_live_unbound_tasks_are_moved() {
-        assert_eq!(of(21, "worker"), OtherTask::Movable(21));
-        assert_eq!(of(23, "pool"), OtherTask::Process(22));
-        assert_eq!(of(41, "kswapd0"), OtherTask::Movable(41));
+        let task = |pid, comm: &str| Task { pid, comm: comm.into() };
+        assert_eq!(of(21, "worker"), OtherTask::Movable(task(21, "worker")));
+        assert_eq!(of(23, "pool"), OtherTask::Process(task(22, "pool")));
+        assert_eq!(of(41, "kswapd0"), OtherTask::Movable(task(41, "kswapd0")));
         assert_eq!(of(42, "cpuset_thing/1"), OtherTask::Bound("cpuset_thing/1".into()));
         assert_eq!(
             of(43, "ktimers/1"),
@@ -181,8 +239,21 @@ mod tests {
 
     #[test]
     fn starter_of_ended_processes_is_named() {
-        let process = Task { pid: 20, comm: "timerd".into() };
-        let starter = Some(Starter { process, unit: Some("timerd.service".to_owned()) });
+        let task = |pid, comm: &str| Task { pid, comm: comm.into() };
+        let starter = Some(Starter { process: task(20, "timerd"), unit: Some("timerd.service".to_owned()) });
+        let begun = OtherTask::Ended { comm: "cc1".into(), starter: starter.clone() };
+        assert_eq!(of(70, "cc1"), begun, "alive, and begun since");
+        assert_eq!(
+            of(71, "pool-9"),
+            OtherTask::Process(task(20, "timerd")),
+            "a new thread of an old process"
+        );
+        assert_eq!(
+            of(72, "helper"),
+            OtherTask::Ended { comm: "helper".into(), starter: None },
+            "the command's own"
+        );
+        assert_eq!(of(51, "service"), OtherTask::Movable(task(51, "service")));
         assert_eq!(of(31, "gzip"), OtherTask::Ended { comm: "gzip".into(), starter });
         for (pid, comm) in [(40, "gone"), (50, "job"), (60, "x"), (99, "unseen")] {
             assert_eq!(of(pid, comm), OtherTask::Ended { comm: comm.into(), starter: None }, "{comm}");

@@ -6,9 +6,8 @@ use crate::counted_causes::stolen_ns;
 use crate::verdict::{self, Case, Loss, Verdict};
 use crate::{About, Explained, Ledger, Options, record};
 use dyntick_explain::fixes::{Named, Target, boot_with};
-use dyntick_explain::rules::named::NOT_ADAPTIVE;
 use dyntick_explain::{CauseId, Summary, rules};
-use dyntick_model::{CommandLine, CpuList, NANOS_PER_SEC};
+use dyntick_model::{Clock, CommandLine, CpuList, NANOS_PER_SEC};
 use dyntick_observe::interrupts::Interrupts;
 use dyntick_observe::thread::now_ns;
 use dyntick_trace::DecodeError;
@@ -35,6 +34,11 @@ pub struct Proof {
 pub struct Trace {
     /// The summary of each CPU.
     pub per_cpu: Vec<Summary>,
+    /// The clock: in virtual time a µs is 1000 instructions, and durations include the turns of other CPUs.
+    pub clock: Clock,
+    /// True if the machine has several CPUs that share such a clock, so that no longest duration is printed.
+    #[serde(skip)]
+    pub turns: bool,
     /// The verdict: the losses that remained.
     pub verdict: Verdict,
     /// The causes: interruptions first, those that took longest first; page faults last.
@@ -159,8 +163,8 @@ impl Trace {
             cause.longest_ns = cause.longest_ns.max(one.longest_ns);
         }
         let about = explained.about;
-        let ticks_remain =
-            causes.contains_key(&CauseId::of(NOT_ADAPTIVE)) && about.machine.settings.lacks("nohz_full=");
+        let has_ticks = causes.values().any(|cause| cause.ticks > 0);
+        let ticks_remain = has_ticks && about.machine.settings.lacks("nohz_full=");
         let boot =
             if ticks_remain { Vec::new() } else { boot(about, causes.keys().copied(), cpus, partition) };
         let mut causes: Vec<Cause> = causes.into_values().collect();
@@ -173,10 +177,13 @@ impl Trace {
             cpus_ns: end.saturating_sub(begin) * per_cpu.len() as u64,
             quiet: true,
             all_cpus: false,
+            turns: about.machine.has_turns(),
             isolate: None,
             explain: None,
         };
         Self {
+            clock: about.machine.clock,
+            turns: about.machine.has_turns(),
             verdict: case.verdict(),
             ledger,
             causes,
@@ -209,6 +216,7 @@ impl Cause {
     fn loss(&self) -> verdict::Cause {
         verdict::Cause {
             loss: Loss {
+                part: "",
                 what: self.title.to_owned(),
                 ns: Some(self.total_ns),
                 count: self.count,

@@ -31,6 +31,7 @@ impl Explained<'_> {
         let verdict = self.verdict(sections, ledger.as_ref());
         Findings {
             kernel: about.machine.kernel.to_string(),
+            clock: about.machine.clock,
             command: about.command.clone(),
             seconds: end.saturating_sub(begin) as f64 / 1e9,
             verdict,
@@ -60,6 +61,7 @@ impl Explained<'_> {
             cpus_ns: end.saturating_sub(begin) * about.cpus.iter().count() as u64,
             quiet: machine.are_quiet(&about.cpus),
             all_cpus: machine.online.is_subset(&about.cpus),
+            turns: about.machine.has_turns(),
             isolate: isolate(machine, &about.cpus, threads, command),
             explain: None,
         }
@@ -202,7 +204,7 @@ fn share_out(causes: &mut [CauseFindings]) {
 
 /// Sorts by time, then by ticks, then by number. Causes that are only counted, e.g. SMIs, have no time and follow those
 /// that have one. Last are causes from inside: the time slices of the command's own tasks, and page faults, which
-/// mostly come from the start of a program.
+/// mostly come from the start of a program. Page faults without end are first.
 fn rank(causes: &mut [CauseFindings]) {
     causes.sort_by(|a, b| {
         let order = |cause: &CauseFindings| {
@@ -218,7 +220,11 @@ enum Origin {
     PageFault,
     Command,
     Outside,
+    ManyPageFaults,
 }
+
+/// The number of page faults from which on they are a large cause, though their time is not known: some µs each.
+pub const MANY_FAULTS: u64 = 10_000;
 
 impl Origin {
     fn of(cause: &CauseFindings) -> Self {
@@ -226,6 +232,8 @@ impl Origin {
             Origin::Outside
         } else if rules::get(&cause.cause) == COMMAND_TASK {
             Origin::Command
+        } else if cause.count >= Some(MANY_FAULTS) {
+            Origin::ManyPageFaults
         } else {
             Origin::PageFault
         }

@@ -14,7 +14,7 @@ use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{SessionError, TraceSession, names_of};
 use dyntick_system::hotplug::{self, Hotplug};
-use dyntick_trace::{Metadata, Scanner, UserStacks};
+use dyntick_trace::{COMPAT_CALL, Metadata, Scanner, UserStacks};
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -218,6 +218,10 @@ fn session(
     let others = options.buffer_kib.min(OTHERS_KIB);
     let calls: &[&str] = if options.system_calls { &events::CALLS } else { &[] };
     let mut session = events::session(&options.cpus, online, others, calls)?;
+    if options.system_calls {
+        session.probe(COMPAT_CALL);
+    }
+    events::inversions(&mut session, &options.cpus, online)?;
     events::sleeps(&mut session, &options.cpus, online, kernel, options.faults)?;
     if options.stacks {
         events::stacks(&mut session, &options.cpus, online)?;

@@ -65,6 +65,9 @@ pub struct Loss {
     pub tick: bool,
     /// The best fix; null if none is known.
     pub fix: Option<Fix>,
+    /// The part of the command's time that it is, if it is one.
+    #[serde(skip)]
+    pub part: &'static str,
 }
 
 /// A change that pays.
@@ -111,6 +114,10 @@ pub struct Case<'a> {
     pub quiet: bool,
     /// True if all CPUs of the machine are measured, so that none is known to be one that must be quiet.
     pub all_cpus: bool,
+    /// True if a duration may include the turns of other CPUs ([`Machine::has_turns`]): the longest says nothing then.
+    ///
+    /// [`Machine::has_turns`]: dyntick_observe::facts::Machine::has_turns
+    pub turns: bool,
     /// The command that would keep other tasks away from the measured one.
     pub isolate: Option<String>,
     /// The command that shows what threads were blocked by, where that is not known.
@@ -144,6 +151,8 @@ impl Case<'_> {
         if self.all_cpus {
             causes.iter_mut().for_each(|cause| cause.loss.fix = None);
         }
+        // The command leaves its control group, and so its quota.
+        let leaves_group = self.isolate.is_some();
         let remedies = Remedies {
             tasks: self.isolate.map(Fix::Command).or_else(|| fix_of_largest(&causes, Kind::Task)),
             interruptions: fix_of_largest(&causes, Kind::Interruption),
@@ -157,6 +166,13 @@ impl Case<'_> {
             None => causes.iter().map(|cause| cause.loss.clone()).collect(),
         };
         let knows_its_own = |ledger: &&Ledger| ledger.parts.iter().any(|part| part.part == INTERRUPTED);
+        if self.turns {
+            causes
+                .iter_mut()
+                .map(|cause| &mut cause.loss)
+                .chain(&mut losses)
+                .for_each(|loss| loss.longest_ns = None);
+        }
         let apart = ledger.filter(|ledger| !knows_its_own(ledger));
         let interruptions = apart.and_then(|_| of_interruptions(&causes, &remedies));
         losses.sort_by_key(|loss| Reverse(loss.ns));
@@ -167,7 +183,10 @@ impl Case<'_> {
         losses.truncate(MOST_LOSSES);
         let mut candidates: Vec<&Loss> = losses.iter().chain(&interruptions).collect();
         candidates.sort_by_key(|loss| Reverse(loss.ns));
-        let of_losses = candidates.into_iter().filter(|loss| bar.is_exceeded_by(loss)).find_map(Loss::change);
+        candidates.retain(|loss| bar.is_exceeded_by(loss) && loss.fix.is_some());
+        let first = candidates.first().copied();
+        let of_losses =
+            first.map(|first| quota_before(first, &candidates, leaves_group)).and_then(Loss::change);
         let of_traps = ledger.and_then(|ledger| ledger.change_of_traps(&bar));
         let worth = of_traps.or(of_losses).or_else(|| ledger.and_then(Ledger::change_of_waits));
         let is_asked_about = |loss: &Loss| loss.tick || worth.is_none() || loss.share >= NOTICEABLE;
@@ -230,6 +249,16 @@ impl Loss {
     }
 }
 
+/// The name of the part of a ledger in which a CPU quota was used up.
+const QUOTA: &str = "quota";
+
+/// The loss to change first: a used-up quota comes before waits for other tasks. The time that those would give back
+/// is throttled all the same. `dyntick isolate` removes both, as the command leaves its control group.
+fn quota_before<'a>(first: &'a Loss, candidates: &[&'a Loss], leaves_group: bool) -> &'a Loss {
+    let quota = candidates.iter().copied().find(|loss| loss.part == QUOTA);
+    quota.filter(|_| first.part == PREEMPTED && !leaves_group).unwrap_or(first)
+}
+
 /// The fixes for the parts of a ledger that have none of their own.
 struct Remedies {
     tasks: Option<Fix>,
@@ -267,6 +296,7 @@ fn of_interruptions(causes: &[Cause], remedies: &Remedies) -> Option<Loss> {
         longest_ns: all.iter().filter_map(|loss| loss.longest_ns).max(),
         tick: false,
         fix: remedies.interruptions.clone(),
+        part: "",
     };
     (loss.count > 0).then_some(loss)
 }
@@ -283,6 +313,7 @@ fn of_threads(ledger: &Ledger, remedies: &Remedies) -> Vec<Loss> {
         count: part.count,
         longest_ns: part.longest_ns.filter(|ns| part.part != FAULT || *ns >= Bar::USUAL.longest_ns),
         tick: false,
+        part: part.part,
         fix: match part.part {
             PREEMPTED if part.own => None,
             PREEMPTED => remedies.tasks.clone(),
@@ -323,6 +354,7 @@ mod tests {
             part,
             title: title.to_owned(),
             task: (part == PREEMPTED).then(|| title.to_owned()),
+            function: None,
             own: false,
             lost: part != "ran",
             ns: Some(ms * MS),
@@ -344,7 +376,7 @@ mod tests {
     fn cause(what: &str, tick: bool, ms: u64, longest_ns: u64) -> Cause {
         let fix = Some(Fix::Boot(format!("no-{what}")));
         let (ns, longest_ns) = (Some(ms * MS), Some(longest_ns));
-        let loss = Loss { what: what.to_owned(), ns, longest_ns, count: 9, tick, fix, share: 0.0 };
+        let loss = Loss { what: what.to_owned(), ns, longest_ns, count: 9, tick, fix, share: 0.0, part: "" };
         Cause { loss, kind: Kind::Interruption }
     }
 
@@ -377,6 +409,23 @@ mod tests {
         let worth = verdict.worth.unwrap();
         assert_eq!(worth.change, Fix::Command("dyntick isolate -C 1 -- x".to_owned()));
         assert_eq!(verdict.not_worth.unwrap().what, "tick", "the one that readers ask about");
+    }
+
+    /// A group that has used up its quota gains nothing from a neighbour that goes.
+    #[test]
+    fn quota_comes_before_a_larger_wait_for_other_tasks() {
+        let change = |quota_ms: u64, isolate: Option<&str>| {
+            let mut quota = part(QUOTA, "throttled", quota_ms, quota_ms.min(40));
+            quota.fixes = vec![Fix::Command("echo max > cpu.max".to_owned())];
+            let ledger = ledger(vec![part(PREEMPTED, "cc1", 500, 8), quota, part("ran", "ran", 400, 9)]);
+            let neighbour = Cause { kind: Kind::Task, ..cause("cc1", false, 500, 8 * MS) };
+            let (causes, isolate) = (vec![neighbour], isolate.map(str::to_owned));
+            let case = Case { ledger: Some(&ledger), causes, cpus_ns: 1000 * MS, isolate, ..Case::default() };
+            case.verdict().worth.unwrap().change.to_string()
+        };
+        assert_eq!(change(100, None), "echo max > cpu.max");
+        assert_eq!(change(20, None), "boot with no-cc1", "less than a tenth of what was lost");
+        assert_eq!(change(100, Some("dyntick isolate -C 1 -- x")), "dyntick isolate -C 1 -- x");
     }
 
     #[test]
@@ -425,5 +474,28 @@ mod tests {
             Case { ledger: Some(&ledger), ..Case::default() }.verdict().unseen_share
         };
         assert_eq!((of(39), of(60)), (None, Some(0.6)));
+    }
+
+    /// A file system makes one call wait in several places: that is one row, and one loss.
+    #[test]
+    fn waits_with_one_title_are_one_loss() {
+        let at = |function: &str, ms| Part {
+            function: Some(function.to_owned()),
+            ..part(BLOCKED, "blocked by a page or a disk, in fdatasync()", ms, ms)
+        };
+        let parts =
+            vec![at("jbd2_log_wait_commit", 9), at("folio_wait_bit_common", 4), part("ran", "ran", 5, 5)];
+        let ledger = Ledger { parts, ..Ledger::default() };
+        let folded = ledger.folded();
+        assert_eq!((folded.len(), folded[0].ns, folded[0].count), (2, Some(13 * MS), 6));
+        assert_eq!(folded[0].longest_ns, Some(9 * MS));
+        let titles: Vec<String> = ledger.detailed().into_iter().map(|part| part.title).collect();
+        let expected = [
+            "blocked by a page or a disk, in fdatasync()",
+            "… in jbd2_log_wait_commit",
+            "… in folio_wait_bit_common",
+            "ran",
+        ];
+        assert_eq!(titles, expected);
     }
 }

@@ -2,10 +2,11 @@
 //! A record with late wake-ups, read and explained.
 
 use super::WakeUp;
+use crate::ledger::limit;
 use crate::{Record, fixes};
-use dyntick_explain::Interruption;
 use dyntick_explain::fixes::{Named, PrintedFix};
 use dyntick_explain::late::{Other, Question, Story};
+use dyntick_explain::{Interruption, throttles_threads};
 use dyntick_model::{CpuList, Event, EventKind};
 use dyntick_observe::cpuidle;
 use dyntick_observe::facts::{Policy, Thread};
@@ -34,6 +35,11 @@ impl<'a> Scene<'a> {
     /// Explains a late wake-up, with the fixes of its first cause; `None` if the events of that time were overwritten.
     pub fn explain(&self, wake_up: &WakeUp) -> Option<(Story, Vec<PrintedFix>)> {
         let cpu = wake_up.cpu?;
+        let about = &self.record.about;
+        // Measuring threads have ended; they are of the process that records.
+        let process = about.threads.get(&wake_up.tid).map(|thread| thread.process).or(about.recorder);
+        let quotas = process.and_then(|process| about.owners.limits.get(&process)).into_iter().flatten();
+        let limits: Vec<u64> = quotas.map(|quota| quota.number).collect();
         let story = Story::of(&Question {
             cpu,
             tid: wake_up.tid,
@@ -44,12 +50,12 @@ impl<'a> Scene<'a> {
             interruptions: &self.interruptions,
             idle_states: &idle_states(cpu),
             threads: &self.threads,
+            limits: &limits,
+            no_real_time_limit: about.machine.settings.no_real_time_limit,
+            throttles_threads: throttles_threads(&about.machine.kernel),
         })?;
-        let about = &self.record.about;
-        // Measuring threads have ended; they are of the process that records.
-        let process = about.threads.get(&wake_up.tid).map(|thread| thread.process).or(about.recorder);
-        let group = process.and_then(|process| about.owners.quota_group(process)).map(str::to_owned);
-        let named = Named { group, ..Named::default() };
+        let quota = process.and_then(|process| about.owners.quota(process)).map(limit);
+        let named = Named { quota, ..Named::default() };
         let fixes = story.top().map(|top| fixes(about, cpu, &top.cause, &named));
         Some((story, fixes.unwrap_or_default()))
     }

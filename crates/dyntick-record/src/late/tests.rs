@@ -34,7 +34,7 @@ fn wakeups_of_the_same_cause_form_one_group() {
 #[test]
 fn worst_are_listed_with_the_reason_without_a_recording() {
     let cpus: CpuList = "8000".parse().unwrap();
-    let mut recorder = LateRecorder::start(cpus, 2);
+    let mut recorder = LateRecorder::start(cpus, 2, Meanwhile::default());
     assert!(recorder.trouble().is_some(), "there is no such CPU");
     let wake_up = |cycle: u64, woke_ns: u64| WakeUp {
         thread: 0,
@@ -56,7 +56,7 @@ fn worst_are_listed_with_the_reason_without_a_recording() {
 /// Other wake-ups are reported between a late wake-up and its own report, and the ring is read for each.
 #[test]
 fn wakeup_that_is_reported_late_has_all_flights_since() {
-    let mut recorder = LateRecorder::start("8000".parse().unwrap(), 8);
+    let mut recorder = LateRecorder::start("8000".parse().unwrap(), 8, Meanwhile::default());
     for number in 0..40 {
         recorder.flights.insert(number, Flight::ended(1000 * (number + 1)));
         recorder.next = number + 1;
