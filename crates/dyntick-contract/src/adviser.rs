@@ -6,7 +6,7 @@ use dyntick_explain::CauseId;
 use dyntick_explain::fixes::{Host, Named, Target, fixes};
 use dyntick_explain::rules::Rule;
 use dyntick_explain::rules::named::NOT_ADAPTIVE;
-use dyntick_model::{CommandLine, CpuList, Fix, KernelVersion, Settings};
+use dyntick_model::{Clock, CommandLine, CpuList, Fix, KernelVersion, Settings};
 use dyntick_observe::facts::{Cpus, Machine};
 
 /// The facts of a machine on which fixes depend.
@@ -18,20 +18,30 @@ pub struct Adviser {
     line: CommandLine,
     settings: Settings,
     bpf_scheduler: bool,
+    /// The machine's clock.
+    pub clock: Clock,
+    /// True if a duration includes the turns of other CPUs.
+    pub turns: bool,
 }
 
 impl Adviser {
     /// Makes an adviser for a machine of which only the kernel is known.
     pub fn of_kernel(kernel: KernelVersion) -> Self {
-        let (cpus, line, settings, bpf_scheduler) = Default::default();
-        Self { kernel, cpus, line, settings, bpf_scheduler }
+        let (cpus, line, settings, bpf_scheduler, clock, turns) = Default::default();
+        Self { kernel, cpus, line, settings, bpf_scheduler, clock, turns }
     }
 
     /// Makes an adviser for a machine.
     pub fn of(machine: Machine) -> Self {
         let line = CommandLine::parse(&machine.command_line);
-        let Machine { kernel, cpus, settings, sched_ext, .. } = machine;
-        Self { kernel, cpus, line, settings, bpf_scheduler: sched_ext.enabled }
+        let turns = machine.has_turns();
+        let Machine { kernel, cpus, settings, sched_ext, clock, .. } = machine;
+        Self { kernel, cpus, line, settings, bpf_scheduler: sched_ext.enabled, clock, turns }
+    }
+
+    /// Returns true if the kernel is known not to throttle real-time tasks.
+    pub fn lacks_real_time_limit(&self) -> bool {
+        self.settings.no_real_time_limit
     }
 
     /// The cause of a row. A tick's cause is its dependencies, except on a kernel that never asks for them.
@@ -69,10 +79,9 @@ mod tests {
     #[test]
     fn fix_of_a_device_names_its_interrupt() {
         let cpus = Cpus { online: CpuList::first(4), ..Cpus::default() };
-        let (kernel, line) = ("6.12.0".parse().unwrap(), CommandLine::default());
-        let adviser = Adviser { kernel, cpus, line, settings: Settings::default(), bpf_scheduler: false };
+        let adviser = Adviser { cpus, ..Adviser::of_kernel("6.12.0".parse().unwrap()) };
         let first = |irq| adviser.fixes(DEVICE, 3, &CpuList::from_iter([3]), irq)[0].to_string();
         assert_eq!(first(Some(36)), "echo 0-2 > /proc/irq/36/smp_affinity_list");
-        assert!(first(None).contains("/proc/irq/IRQ/"));
+        assert!(first(None).starts_with("boot with isolcpus="), "no number is left to be guessed");
     }
 }

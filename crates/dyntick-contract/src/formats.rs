@@ -58,7 +58,7 @@ macro_rules! formats {
 
 formats! {
     dyntick {
-        dyntick_check::Report => "dyntick-check" 1 "check",
+        dyntick_check::Report => "dyntick-check" 2 "check",
         stat::Printed => "dyntick-stat" 2 "stat",
         top::Sample => "dyntick-top" 2 "top",
         crate::explain::Explanation<'_> => "dyntick-explain" 2 "explain",

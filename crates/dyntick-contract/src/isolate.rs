@@ -12,6 +12,7 @@ use dyntick_system::exit_code;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
 use std::process::ExitStatus;
 
 /// The report of one isolation.
@@ -32,10 +33,28 @@ pub struct Report {
     pub no_partition: Option<String>,
     /// True if the partition was still valid at the end.
     pub partition_held: Option<bool>,
+    /// The control group in which the command's first process ended, if that was outside the partition; null if not.
+    pub left: Option<Left>,
     pub changes: usize,
     pub refused: Vec<(String, String)>,
     pub proof: Proof,
     pub restored: Restored,
+}
+
+/// A control group for which a command left its partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Left {
+    /// The group, as `/proc/PID/cgroup` has it.
+    pub group: String,
+    /// The CPU quota that limits it there, in words; null if there is none.
+    pub quota: Option<String>,
+}
+
+impl Display for Left {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "the control group {}", self.group)?;
+        self.quota.iter().try_for_each(|quota| write!(f, ", which has a CPU quota: {quota}"))
+    }
 }
 
 impl Report {
@@ -60,6 +79,7 @@ impl Report {
             partition: applied.partition.as_ref().map(|_| request.kind.kernel_name().to_owned()),
             no_partition: applied.no_partition.clone(),
             partition_held: held,
+            left: None,
             changes: applied.made.len(),
             refused: applied.refused.iter().map(refused).collect(),
             proof,
@@ -67,16 +87,23 @@ impl Report {
         }
     }
 
-    /// The figures of each CPU and of the command, for a gate; `None` without a trace, or if the command left its CPUs.
-    pub fn figures(&self) -> Option<Vec<Figures>> {
-        let trace = self.proof.trace.as_ref().filter(|_| !self.has_left())?;
+    /// The figures of each CPU and of the command, for a gate; none of them without a trace, or if the command left its
+    /// CPUs.
+    pub fn figures(&self) -> Vec<Figures> {
+        let Some(trace) = self.proof.trace.as_ref().filter(|_| !self.has_left()) else {
+            return Figures::uncounted(&self.cpus);
+        };
         let of_command = trace.ledger.iter().map(|ledger| Figures::of_ledger(ledger, self.proof.seconds));
-        Some(trace.per_cpu.iter().map(figures).chain(of_command).collect())
+        trace.per_cpu.iter().map(figures).chain(of_command).collect()
     }
 
-    /// Returns true if the command was never seen on its CPUs, e.g. because it joined another control group. One that
-    /// ended at once may have done so before it could be seen.
+    /// Returns true if the command left its partition, or was never seen on its CPUs. One that ended at once may have
+    /// done so before it could be seen.
     pub fn has_left(&self) -> bool {
+        self.left.is_some() || self.was_elsewhere()
+    }
+
+    fn was_elsewhere(&self) -> bool {
         const LONG_ENOUGH_S: f64 = 0.1;
         self.proof.seconds >= LONG_ENOUGH_S
             && self
@@ -99,26 +126,24 @@ impl Report {
 fn figures(summary: &Summary) -> Figures {
     let counted = |cause: &CauseCount| Counted {
         name: cause.cause.to_string(),
-        count: cause.interruptions,
+        count: if cause.interruptions > 0 { cause.interruptions } else { cause.count },
+        interrupts: cause.interruptions > 0,
         ticks: Some(cause.ticks),
         ns: Some(cause.total_ns),
         longest_ns: Some(cause.longest_ns),
     };
-    let causes: Vec<Counted> =
-        summary.by_cause.iter().filter(|cause| cause.interruptions > 0).map(counted).collect();
-    Figures {
-        cpu: Some(summary.cpu),
-        seconds: summary.seconds,
-        interruptions: Some(Counted {
-            count: summary.interruptions,
-            ticks: Some(summary.ticks),
-            ns: Some(summary.interrupted_ns),
-            longest_ns: Some(causes.iter().filter_map(|cause| cause.longest_ns).max().unwrap_or(0)),
-            ..Counted::default()
-        }),
-        causes,
-        lost: None,
-    }
+    let causes: Vec<Counted> = summary.by_cause.iter().map(counted).collect();
+    let interrupting = causes.iter().filter(|cause| cause.interrupts);
+    let interruptions = Counted {
+        count: summary.interruptions,
+        ticks: Some(summary.ticks),
+        ns: Some(summary.interrupted_ns),
+        longest_ns: Some(interrupting.filter_map(|cause| cause.longest_ns).max().unwrap_or(0)),
+        ..Counted::default()
+    };
+    let (cpu, seconds) = (Some(summary.cpu), summary.seconds);
+    let figures = Figures { cpu, seconds, interruptions: Some(interruptions), causes, ..Figures::default() };
+    figures.with_anonymous()
 }
 
 /// The changes that isolating would make.

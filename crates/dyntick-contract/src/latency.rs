@@ -3,6 +3,7 @@
 //! `dyntick_formats::cyclictest::Json` writes.
 
 use crate::gate::Gate;
+use dyntick_model::CpuList;
 use dyntick_record::late::LateWakeUp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ pub struct Layout {
     /// The judgement on the limits of `--at-most`, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<Gate>,
+    /// The CPUs whose threads did not stay there, if there are any: their figures end with that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<CpuList>,
 }
 
 /// The machine.

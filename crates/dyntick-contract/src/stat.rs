@@ -14,20 +14,22 @@ pub use calls::{Calls, Function, Octave, PrintedCalls, Probe};
 pub use command_time::{After, PrintedTime, Quota, TimePart, ledger};
 use dyntick_count::{Class, CpuCounts, Finished, GroupRows, Measured, Row, per_cpu, rule};
 use dyntick_explain::CauseId;
-use dyntick_model::{CpuList, Fix, KernelVersion, TickDependency};
+use dyntick_model::{Clock, CpuList, Fix, KernelVersion, TickDependency};
 use dyntick_observe::live::{CpuMeters, Lost, Missing, bucket_end_ns};
 use dyntick_record::verdict::Verdict;
 pub use longest::{Interrupted, Long, PrintedLongest};
 pub use power::Zone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-pub use verdict::{figures, verdict};
+pub use verdict::{figures, nameless, verdict};
 
 /// One measurement; durations in ns, and counts of several runs as their sum.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Printed {
     /// `uname -r`.
     pub kernel: KernelVersion,
+    /// The clock: in virtual time a µs is 1000 instructions, and durations include the turns of other CPUs.
+    pub clock: Clock,
     /// The measured command; empty if there was none.
     pub command: Vec<String>,
     /// The verdict: the largest losses, and the one change that pays; null if nothing was counted.
@@ -182,6 +184,7 @@ impl Printed {
         let source = measured.source.as_ref();
         Self {
             kernel: adviser.kernel.clone(),
+            clock: adviser.clock,
             command: command.to_vec(),
             verdict: verdict(measured, command, adviser),
             gate: None,

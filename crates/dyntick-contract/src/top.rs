@@ -115,6 +115,8 @@ pub struct IdleState {
 pub struct Cause {
     /// The name, as in a table.
     pub name: String,
+    /// The name of its cause, as in a limit; null for a sum of several.
+    pub cause: Option<String>,
     /// True if it is a part of the last cause before it that is not.
     pub is_part: bool,
     /// The occurrences per second.
@@ -243,10 +245,11 @@ impl Figures<'_> {
     }
 
     fn cause(&self, row: &Row, is_part: bool) -> Cause {
-        let cause = row.cause.as_ref().filter(|_| !row.is_user_tasks());
-        let (meaning, fix) = self.words(cause, row.irq());
+        let cause = self.adviser.cause_of(row).filter(|_| !row.is_user_tasks());
+        let (meaning, fix) = self.words(cause.as_ref(), row.irq());
         Cause {
             name: labels::of(&row.what),
+            cause: cause.map(|cause| cause.to_string()),
             is_part,
             per_s: self.rate(row.count.count),
             share: (!row.is_counted_only()).then(|| self.share(row.count.ns)),
@@ -268,6 +271,7 @@ impl Figures<'_> {
         rows.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
         let cause = |(name, count): (&String, &u64)| Cause {
             name: format!("interrupt {name}"),
+            cause: None,
             is_part: false,
             per_s: self.rate(*count),
             share: None,

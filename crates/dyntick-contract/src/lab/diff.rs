@@ -16,6 +16,8 @@ pub struct KernelsDiff<'a> {
     pub only: &'a [Group],
     /// The options that are not the same, by name.
     pub options: Vec<Change<'a>>,
+    /// The number of options that only one of both has, which are not set there and not listed: `--full` lists them.
+    pub off_in_one: usize,
     /// The patches that only one of both has; absent where only groups of options were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patches: Option<Patches>,
@@ -45,6 +47,14 @@ pub struct Patches {
     pub new: Vec<String>,
 }
 
+impl Change<'_> {
+    /// Returns true if only one kernel has the option.
+    pub fn is_in_one(&self) -> bool {
+        self.old.is_none() || self.new.is_none()
+    }
+}
+
+/// The sign and the name, then both values, or that of the only kernel that has the option.
 impl std::fmt::Display for Change<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let is_set = |value: Option<&str>| value.is_some_and(|value| value != OFF);
@@ -53,13 +63,13 @@ impl std::fmt::Display for Change<'_> {
             (false, true) => '+',
             _ => ' ',
         };
-        let [old, new] = [self.old, self.new].map(|value| match value {
-            Some(OFF) => "off",
-            Some("") => "\"\"",
-            Some(value) => value,
-            None => "absent",
-        });
-        write!(f, "{sign}{} {old} -> {new}", self.option)
+        let words = |value| match value {
+            OFF => "off",
+            "" => "\"\"",
+            value => value,
+        };
+        let values: Vec<&str> = [self.old, self.new].into_iter().flatten().map(words).collect();
+        write!(f, "{sign}{} {}", self.option, values.join(" -> "))
     }
 }
 

@@ -2,12 +2,13 @@
 //! The time of the command's threads: its parts in the words of `explain`.
 
 use dyntick_count::{CommandTime, Measured};
+use dyntick_explain::fixes::Limit;
 use dyntick_explain::ledger::words::{self, Clues, Words};
-use dyntick_explain::ledger::{Amount, Spent};
+use dyntick_explain::ledger::{Amount, Place, Spent, Waits};
 use dyntick_model::Fix;
-use dyntick_observe::facts::Throttled;
+use dyntick_observe::facts::{MemoryLimit, Throttled};
 use dyntick_observe::live::{Rival, WaitKind, WaitSum, Waited};
-use dyntick_record::{Ledger, Part, share};
+use dyntick_record::{Ledger, Part, memory_limit, most_reached, share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,13 +33,15 @@ pub struct PrintedTime {
     pub parts: Vec<TimePart>,
     /// The CPU quotas that were used up while one of the threads waited, by the kernel's own account.
     pub quotas: Vec<Quota>,
+    /// The memory limits that control groups of these threads reached, by the kernel's own account.
+    pub memory_limits: Vec<ReachedLimit>,
 }
 
 /// A part of the time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TimePart {
-    /// Its name, as in `explain`: ran, preempted, real-time-limit, quota, nothing-ran, waking-up, stopped, traced,
-    /// blocked or slept.
+    /// Its name, as in `explain`: ran, reclaim, preempted, real-time-limit, quota, nothing-ran, waking-up, stopped,
+    /// traced, blocked or slept.
     pub part: String,
     /// The beginning of a wait for a CPU; null for others.
     pub after: Option<After>,
@@ -83,6 +86,17 @@ pub struct Quota {
     pub throttled_ns: u64,
 }
 
+/// A memory limit that was reached.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReachedLimit {
+    /// The control group, as its path below the root of the hierarchy.
+    pub group: String,
+    /// The limit, in words.
+    pub limit: String,
+    /// The number of times that it was reached (`memory.events.local`).
+    pub reached: u64,
+}
+
 impl PrintedTime {
     pub(super) fn of(time: &CommandTime, measured: &Measured) -> Self {
         let entries = entries(time, measured);
@@ -98,15 +112,22 @@ impl PrintedTime {
             lost_share,
             parts: entries.into_iter().map(Entry::printed).collect(),
             quotas: time.throttled.iter().map(Quota::of).collect(),
+            memory_limits: time.memory_limits.iter().map(ReachedLimit::of).collect(),
         }
+    }
+}
+
+impl ReachedLimit {
+    fn of(limit: &MemoryLimit) -> Self {
+        Self { group: limit.group.clone(), limit: limit.words(), reached: limit.grown() }
     }
 }
 
 impl Quota {
     fn of(throttled: &Throttled) -> Self {
         Self {
-            group: throttled.group.clone(),
-            quota: throttled.quota.clone(),
+            group: throttled.quota.group.clone(),
+            quota: throttled.quota.words(),
             throttled: throttled.count,
             throttled_ns: throttled.ns,
         }
@@ -181,12 +202,12 @@ impl Entry {
 fn entries(time: &CommandTime, measured: &Measured) -> Vec<Entry> {
     let limit = time.throttled.iter().max_by_key(|group| group.ns);
     let clues = Clues {
-        quota_group: limit.map(|group| group.group.clone()),
-        quota: limit.map(|group| group.quota.clone()),
+        quota: limit.map(|group| Limit { words: group.quota.words(), file: group.quota.file.clone() }),
+        memory: most_reached(time.memory_limits.iter()).map(memory_limit),
         cpus: measured.cpus.clone(),
         ..Clues::default()
     };
-    let nothing = nothing_ran(&time.waited, limit.is_some());
+    let nothing = nothing_ran(&time.waited, limit.is_some(), measured.no_real_time_limit);
     let entry = |((kind, by), sum): (&(WaitKind, Option<Rival>), &WaitSum)| {
         entry(*kind, by.as_ref(), sum, &nothing, &clues)
     };
@@ -196,16 +217,22 @@ fn entries(time: &CommandTime, measured: &Measured) -> Vec<Entry> {
 }
 
 /// The use of the time in which threads were ready and nothing ran.
-fn nothing_ran(waited: &Waited, has_quota: bool) -> Spent {
+fn nothing_ran(waited: &Waited, has_quota: bool, no_real_time_limit: bool) -> Spent {
     let is_nothing = |kind| matches!(kind, WaitKind::WokenNothing | WaitKind::PreemptedNothing);
     let all: u64 = waited.sums.iter().filter(|((kind, _), _)| is_nothing(*kind)).map(|(_, sum)| sum.ns).sum();
-    if waited.real_time_ns * 2 > all {
+    if !no_real_time_limit && waited.real_time_ns * 2 > all {
         Spent::RealTimeLimit
     } else if has_quota {
-        Spent::Quota
+        Spent::Quota(None)
     } else {
         Spent::NothingRan
     }
+}
+
+/// A place of which only the object of the wait is known.
+fn for_memory(clues: &Clues) -> Place {
+    let waits = if clues.memory.is_some() { Waits::MemoryLimit } else { Waits::Memory };
+    Place { waits, function: "?".into(), call: None }
 }
 
 fn entry(kind: WaitKind, by: Option<&Rival>, sum: &WaitSum, nothing: &Spent, clues: &Clues) -> Entry {
@@ -217,7 +244,9 @@ fn entry(kind: WaitKind, by: Option<&Rival>, sum: &WaitSum, nothing: &Spent, clu
     let (spent, after) = match kind {
         WaitKind::Ran => (Spent::Ran, None),
         WaitKind::Slept => (Spent::Slept(None), None),
+        WaitKind::Reclaimed => (Spent::Reclaimed, None),
         WaitKind::Blocked => (Spent::Blocked(None), None),
+        WaitKind::BlockedMemory => (Spent::Blocked(Some(for_memory(clues))), None),
         WaitKind::Stopped => (Spent::Stopped(None), None),
         WaitKind::Traced => (Spent::Traced, None),
         WaitKind::Waking => (Spent::WakingUp, Some(After::WakeUp)),
@@ -225,6 +254,8 @@ fn entry(kind: WaitKind, by: Option<&Rival>, sum: &WaitSum, nothing: &Spent, clu
         WaitKind::Preempted => (had(), Some(After::Preemption)),
         WaitKind::WokenNothing => (nothing.clone(), Some(After::WakeUp)),
         WaitKind::PreemptedNothing => (nothing.clone(), Some(After::Preemption)),
+        WaitKind::WokenThrottled => (Spent::Quota(None), Some(After::WakeUp)),
+        WaitKind::PreemptedThrottled => (Spent::Quota(None), Some(After::Preemption)),
     };
     let Words { title, explanation, fixes } = words::of(&spent, &Amount::default(), clues);
     let title = match after {
@@ -236,6 +267,7 @@ fn entry(kind: WaitKind, by: Option<&Rival>, sum: &WaitSum, nothing: &Spent, clu
         part: spent.name(),
         title,
         task: by.map(|by| by.name.to_string()),
+        function: None,
         own: by.is_some_and(|by| by.own),
         lost: spent.is_lost(),
         ns: Some(sum.ns),
@@ -253,6 +285,7 @@ fn entry(kind: WaitKind, by: Option<&Rival>, sum: &WaitSum, nothing: &Spent, clu
 mod tests {
     use super::*;
     use dyntick_model::CpuList;
+    use dyntick_observe::facts;
 
     const MS: u64 = 1_000_000;
 
@@ -269,13 +302,15 @@ mod tests {
             ((WaitKind::PreemptedNothing, None), sum(300, 5)),
         ];
         let waited = Waited { threads: 2, no_room: 3, sums: sums.into(), ..Waited::default() };
-        let throttled = Throttled {
+        let quota = facts::Quota {
+            number: 7,
             group: "pod".to_owned(),
-            quota: "20000 µs in 100000 µs, cpu.max of /pod".to_owned(),
-            count: 5,
-            ns: 299 * MS,
+            file: "/sys/fs/cgroup/pod/cpu.max".to_owned(),
+            quota_us: 20_000,
+            period_us: 100_000,
         };
-        CommandTime { waited, throttled: vec![throttled] }
+        let throttled = Throttled { quota, count: 5, ns: 299 * MS };
+        CommandTime { waited, throttled: vec![throttled], ..CommandTime::default() }
     }
 
     #[test]
@@ -293,14 +328,58 @@ mod tests {
     }
 
     #[test]
+    fn quota_beside_another_task_is_told_from_the_wait_for_it() {
+        let mut time = time();
+        time.waited.sums = [
+            ((WaitKind::Preempted, Some(Rival { name: "yes".into(), own: false })), sum(30, 4)),
+            ((WaitKind::PreemptedThrottled, None), sum(300, 5)),
+            ((WaitKind::WokenThrottled, None), sum(20, 1)),
+        ]
+        .into();
+        let printed = PrintedTime::of(&time, &Measured::default());
+        let parts: Vec<_> = printed.parts.iter().map(|part| (part.part.as_str(), part.ns / MS)).collect();
+        assert_eq!(parts, [("quota", 300), ("preempted", 30), ("quota", 20)]);
+        assert_eq!(printed.parts[2].fixes, ["echo max > /sys/fs/cgroup/pod/cpu.max"]);
+    }
+
+    #[test]
+    fn memory_limit_is_named_with_its_time() {
+        let mut time = time();
+        time.waited.sums = [
+            ((WaitKind::Ran, None), sum(100, 9)),
+            ((WaitKind::Reclaimed, None), sum(300, 5)),
+            ((WaitKind::BlockedMemory, None), sum(20, 1)),
+        ]
+        .into();
+        let fixes = |time: &CommandTime| {
+            let parts = PrintedTime::of(time, &Measured::default()).parts;
+            let parts = parts.into_iter().map(|part| (part.part, part.ns / MS, part.lost, part.fixes));
+            parts.take(2).collect::<Vec<_>>()
+        };
+        let of = |fixes: &[&str]| fixes.iter().map(|fix| (*fix).to_owned()).collect::<Vec<_>>();
+        let none = of(&[]);
+        let named = |name: &str, ms, fixes: &[&str]| (name.to_owned(), ms, true, of(fixes));
+        assert_eq!(fixes(&time)[0], ("reclaim".to_owned(), 300, true, none));
+        let file = "/sys/fs/cgroup/pod/memory.max".to_owned();
+        let limit = facts::MemoryLimit { group: "pod".to_owned(), file, kib: 4096, before: 1, reached: 9 };
+        time.memory_limits = vec![limit];
+        let fix = ["echo max > /sys/fs/cgroup/pod/memory.max"];
+        assert_eq!(fixes(&time), [named("reclaim", 300, &fix), named("blocked", 20, &fix)]);
+        assert_eq!(PrintedTime::of(&time, &Measured::default()).memory_limits[0].reached, 8);
+    }
+
+    #[test]
     fn idle_time_has_a_reason_only_if_one_is_known() {
-        let part = |real_time_ns, throttled| {
+        let part_on = |no_real_time_limit, real_time_ns, throttled| {
             let mut time = time();
             (time.waited.real_time_ns, time.throttled) = (real_time_ns, throttled);
-            PrintedTime::of(&time, &Measured::default()).parts.swap_remove(0).part
+            let measured = Measured { no_real_time_limit, ..Measured::default() };
+            PrintedTime::of(&time, &measured).parts.swap_remove(0).part
         };
+        let part = |real_time_ns, throttled| part_on(false, real_time_ns, throttled);
         assert_eq!(part(0, time().throttled), "quota");
         assert_eq!(part(0, Vec::new()), "nothing-ran");
         assert_eq!(part(200 * MS, Vec::new()), "real-time-limit");
+        assert_eq!(part_on(true, 200 * MS, Vec::new()), "nothing-ran", "a kernel without that limit");
     }
 }

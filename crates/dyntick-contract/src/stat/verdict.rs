@@ -3,12 +3,14 @@
 
 use super::ledger;
 use crate::adviser::Adviser;
-use crate::gate::{Counted, Figures};
+use crate::gate::{Counted, Figures, OF_FUNCTIONS};
 use crate::labels;
 use dyntick_check::shell;
-use dyntick_count::{Class, CpuCounts, GroupRows, Measured, Row, per_cpu, rule};
+use dyntick_count::{Class, CpuCounts, GroupRows, Measured, Row, missing, per_cpu, rule};
 use dyntick_model::CpuList;
+use dyntick_observe::live::Missing;
 use dyntick_record::verdict::{Case, Cause, Kind, Loss, Verdict, isolate};
+use std::collections::BTreeSet;
 
 /// The largest losses, and the change that pays; `None` if nothing was counted.
 pub fn verdict(measured: &Measured, command: &[String], adviser: &Adviser) -> Option<Verdict> {
@@ -22,6 +24,7 @@ pub fn verdict(measured: &Measured, command: &[String], adviser: &Adviser) -> Op
         cpus_ns: counts.iter().map(|cpu| cpu.time.ns).sum(),
         quiet: adviser.cpus.are_quiet(&measured.cpus),
         all_cpus: adviser.cpus.online.is_subset(&measured.cpus),
+        turns: adviser.turns,
         isolate: isolate(&adviser.cpus, &measured.cpus, threads, command),
         explain: (!command.is_empty())
             .then(|| format!("dyntick explain -C {} -- {}", measured.cpus, shell::command(command))),
@@ -39,6 +42,7 @@ fn causes(cpu: &CpuCounts, cpus: &CpuList, adviser: &Adviser) -> Vec<Cause> {
     let cause = |(row, is_task): (Row, bool)| {
         let rule = rule(&adviser.cause_of(&row)?);
         let loss = Loss {
+            part: "",
             what: labels::of(&row.what),
             ns: Some(row.count.ns),
             count: row.count.count,
@@ -57,42 +61,68 @@ fn leaves(group: &GroupRows) -> &[Row] {
     if group.parts.is_empty() { std::slice::from_ref(&group.row) } else { &group.parts }
 }
 
-/// The figures of each CPU and of the command's threads, for a gate; `None` if nothing was counted.
-pub fn figures(measured: &Measured, adviser: &Adviser) -> Option<Vec<Figures>> {
-    measured.counts.as_ref()?;
-    let seconds = measured.seconds();
-    let of_cpu = |cpu: CpuCounts| Figures {
-        cpu: cpu.cpus.iter().next(),
-        seconds,
-        interruptions: Some(Counted {
+/// The figures of each CPU and of the command's threads, for a gate; none of them if nothing was counted.
+pub fn figures(measured: &Measured, adviser: &Adviser) -> Vec<Figures> {
+    if measured.counts.is_none() {
+        return Figures::uncounted(&measured.cpus);
+    }
+    let of_cpu = |cpu: CpuCounts| {
+        let interruptions = Counted {
             count: cpu.interruptions(),
             ticks: measured.with_ticks.then_some(cpu.ticks),
             ns: Some(cpu.time.interruptions_ns),
-            longest_ns: cpu
-                .of_class(Class::Interruption)
-                .filter_map(|group| group.row.count.longest_ns)
-                .max(),
+            longest_ns: longest(cpu.of_class(Class::Interruption)),
             ..Counted::default()
-        }),
-        causes: cpu
-            .of_class(Class::Interruption)
-            .flat_map(leaves)
-            .map(|row| counted(row, adviser, measured.with_ticks))
-            .collect(),
-        lost: None,
+        };
+        Figures {
+            cpu: cpu.cpus.iter().next(),
+            seconds: measured.seconds(),
+            interruptions: Some(interruptions),
+            causes: cpu
+                .groups
+                .iter()
+                .flat_map(|group| counted(group, adviser, measured.with_ticks))
+                .collect(),
+            unnamed: unnamed(measured),
+            lost: None,
+        }
     };
-    let of_command = ledger(measured).map(|ledger| Figures::of_ledger(&ledger, seconds));
-    Some(per_cpu(measured).into_iter().map(of_cpu).chain(of_command).collect())
+    let of_command = ledger(measured).map(|ledger| Figures::of_ledger(&ledger, measured.seconds()));
+    per_cpu(measured).into_iter().map(of_cpu).chain(of_command).collect()
 }
 
-/// A row under the name of its cause. Rows without one, e.g. sums, have the printed name.
-fn counted(row: &Row, adviser: &Adviser, with_ticks: bool) -> Counted {
-    let cause = adviser.cause_of(row);
-    Counted {
-        name: cause.map_or_else(|| labels::of(&row.what), |cause| cause.to_string()),
+/// The longest of these; 0 if there was none, and `None` if that of one is not known.
+fn longest<'a>(groups: impl Iterator<Item = &'a GroupRows>) -> Option<u64> {
+    let had = groups.filter(|group| group.row.count.count > 0);
+    let each: Option<Vec<u64>> = had.map(|group| group.row.count.longest_ns).collect();
+    each.map(|each| each.into_iter().max().unwrap_or(0))
+}
+
+/// The classes of causes whose functions have no names here.
+fn unnamed(measured: &Measured) -> BTreeSet<&'static str> {
+    match nameless(measured) {
+        Some(missing) if missing.what == missing::NAMES => OF_FUNCTIONS.into(),
+        Some(_) => ["function-call"].into(),
+        None => BTreeSet::new(),
+    }
+}
+
+/// The needs of the names of functions, if not all are known: no limit on one of those can be judged.
+pub fn nameless(measured: &Measured) -> Option<&Missing> {
+    let find = |what: &str| measured.missing.iter().find(|missing| missing.what == what);
+    find(missing::NAMES).or_else(|| find(missing::CALLED))
+}
+
+/// The rows of a group under the names of their causes. Rows without one, e.g. sums, have the printed name.
+fn counted(group: &GroupRows, adviser: &Adviser, with_ticks: bool) -> Vec<Counted> {
+    let interrupts = group.class() == Some(Class::Interruption);
+    let counted = |row: &Row| Counted {
+        name: adviser.cause_of(row).map_or_else(|| labels::of(&row.what), |cause| cause.to_string()),
         count: row.count.count,
+        interrupts,
         ticks: with_ticks.then_some(if row.is_tick() { row.count.count } else { 0 }),
         ns: Some(row.count.ns),
         longest_ns: row.count.longest_ns,
-    }
+    };
+    leaves(group).iter().map(counted).collect()
 }
