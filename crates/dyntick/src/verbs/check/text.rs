@@ -6,6 +6,7 @@ use dyntick_check::{Finding, Offered, Report, Severity, Unread};
 use dyntick_model::text::clean_line;
 use dyntick_model::{CpuList, Fix};
 use dyntick_report::{self as report, Block, Document, Level};
+use std::collections::BTreeSet;
 
 /// The level of detail of each finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +19,6 @@ pub enum Detail {
     Everything,
 }
 
-/// The file of the parameters that the kernel was booted with.
-const COMMAND_LINE: &str = "/proc/cmdline";
-
 /// The document.
 pub fn document(report: &Report, detail: Detail) -> Document {
     let mut blocks = vec![Block::Paragraph(counts(report, detail))];
@@ -29,56 +27,89 @@ pub fn document(report: &Report, detail: Detail) -> Document {
         blocks.push(Block::Findings(findings));
     }
     if let Some(reboot) = &report.reboot {
-        let kept = kept(report, &reboot.line);
-        let what = if kept.is_empty() { "all warnings" } else { "the other warnings" };
+        let what = if reboot.kept.is_empty() { "all warnings" } else { "the other warnings" };
         let what = format!("To fix {what} and errors that need a reboot, boot with");
         blocks.push(Block::Command(what, clean_line(&reboot.line)));
-        if !kept.is_empty() {
-            let kept = clean_line(&kept.join(" "));
+        if !reboot.kept.is_empty() {
+            let kept = clean_line(&reboot.kept.join(" "));
             blocks
                 .push(Block::Paragraph(format!("It keeps {kept}, whose right value only its owner knows.")));
         }
     }
     if !report.unread.is_empty() {
-        let lines: Vec<String> = report.unread.iter().map(not_read).collect();
+        let lines: Vec<String> = alike(&report.unread).iter().map(|alike| not_read(alike, detail)).collect();
         blocks.push(Block::Paragraph(lines.join("\n")));
     }
     Document { title: title(report), question: checked(report), blocks, ..Document::default() }
 }
 
-/// The parameters of a line that a warning or an error is about, and for which there is only advice.
-fn kept<'a>(report: &'a Report, line: &str) -> Vec<&'a str> {
-    let advised = report.findings.iter().filter(|finding| {
-        finding.severity >= Severity::Warning && finding.fixes.iter().all(|fix| matches!(fix, Fix::Advice(_)))
-    });
-    let said = advised.flat_map(|finding| &finding.evidence).filter(|seen| seen.file == COMMAND_LINE);
-    said.map(|seen| seen.value.as_str()).filter(|value| line.split(' ').any(|word| word == *value)).collect()
-}
-
 fn title(report: &Report) -> String {
-    let or_none = |cpus: &CpuList| if cpus.is_empty() { "none".to_owned() } else { cpus.to_string() };
     clean_line(&format!(
         "Linux {}, CPUs {}; nohz_full {}, isolated {}",
         report.kernel,
         report.online,
-        or_none(&report.nohz_full),
-        or_none(&report.isolated)
+        listed(report.nohz_full.as_ref()),
+        listed(report.isolated.as_ref())
     ))
+}
+
+/// The CPUs of a list of the kernel, which no file may tell.
+fn listed(cpus: Option<&CpuList>) -> String {
+    match cpus {
+        None => "unknown".to_owned(),
+        Some(none) if none.is_empty() => "none".to_owned(),
+        Some(cpus) => cpus.to_string(),
+    }
 }
 
 /// The CPUs that were checked, if they are not those that the machine isolates.
 fn checked(report: &Report) -> String {
-    match (report.named, report.judged.is_empty()) {
-        (true, _) => format!("Checked: CPU {}.", report.judged),
-        (false, true) if !report.isolated.is_empty() || !report.nohz_full.is_empty() => {
-            "No isolated CPU is online: only the command line was checked.".to_owned()
-        }
-        (false, true) => {
-            "No CPU is isolated: only the command line was checked; use -C CPUS to see what they need."
-                .to_owned()
-        }
-        (false, false) => String::new(),
+    if report.named {
+        let plural = if report.judged.len() == 1 { "" } else { "s" };
+        return format!("Checked: CPU{plural} {}.{}", report.judged, kernel(report));
     }
+    if !report.judged.is_empty() {
+        return String::new();
+    }
+    let lists = [&report.isolated, &report.nohz_full];
+    let is_unknown = lists.iter().any(|cpus| cpus.is_none());
+    let is_offline = lists.into_iter().flatten().any(|cpus| !cpus.is_empty()) || (is_unknown && report.asks);
+    if is_offline {
+        return "No isolated CPU is online: only the command line was checked.".to_owned();
+    }
+    let refused = clean_line(&report.refused.join(" "));
+    let why = match (is_unknown, refused.is_empty()) {
+        (true, true) => {
+            "No file tells which CPUs are isolated, and the command line asks for none".to_owned()
+        }
+        (true, false) => {
+            format!(
+                "No file tells which CPUs are isolated. The command line asks for {refused}, which this kernel refuses"
+            )
+        }
+        (false, true) => "No CPU is isolated".to_owned(),
+        (false, false) => {
+            format!("No CPU is isolated: the command line asks for {refused}, which this kernel refuses")
+        }
+    };
+    let it =
+        if report.refused.is_empty() { ": only the command line was" } else { ". Only the command line was" };
+    format!("{why}{it} checked; use -C CPUS to see what they need.")
+}
+
+/// The properties of the kernel that decide what the named CPUs can be.
+fn kernel(report: &Report) -> String {
+    let tick = match report.can_stop_tick {
+        Some(true) => "",
+        Some(false) => {
+            " This kernel has no CONFIG_NO_HZ_FULL: a CPU that runs a task keeps its tick, whatever is set."
+        }
+        None => {
+            " No file tells if this kernel has CONFIG_NO_HZ_FULL, to stop the tick of a CPU that runs a task."
+        }
+    };
+    let preemption = report.preemption.map_or(String::new(), |model| format!(" Preemption model: {model}."));
+    format!("{tick}{preemption}")
 }
 
 fn finding(finding: &Finding, detail: Detail) -> report::Finding {
@@ -146,12 +177,31 @@ fn counts(report: &Report, detail: Detail) -> String {
     format!("{}.{more}", counts.join(", "))
 }
 
-fn not_read(unread: &Unread) -> String {
-    let needs = if unread.needs.is_empty() { String::new() } else { format!("; needs {}", unread.needs) };
-    clean_line(&format!(
-        "Not read: {} ({}{needs}), so only partly checked: {}.",
-        unread.file,
-        unread.reason,
-        unread.rules.join(", ")
-    ))
+/// The files that could not be read, those for the same reason together.
+fn alike(unread: &[Unread]) -> Vec<Vec<&Unread>> {
+    let mut groups: Vec<Vec<&Unread>> = Vec::new();
+    for one in unread {
+        let same = |other: &Unread| (&other.reason, other.needs) == (&one.reason, one.needs);
+        match groups.iter_mut().find(|group| same(group[0])) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// The number of rules that are named where not everything is asked for.
+const MOST_RULES: usize = 6;
+
+fn not_read(alike: &[&Unread], detail: Detail) -> String {
+    let (reason, needs) = (&alike[0].reason, alike[0].needs);
+    let needs = if needs.is_empty() { String::new() } else { format!("; needs {needs}") };
+    let files: Vec<&str> = alike.iter().map(|one| one.file.as_str()).collect();
+    let rules: BTreeSet<&str> = alike.iter().flat_map(|one| &one.rules).copied().collect();
+    let partly = if detail == Detail::Everything || rules.len() <= MOST_RULES {
+        format!("so only partly checked: {}", rules.into_iter().collect::<Vec<_>>().join(", "))
+    } else {
+        format!("so {} rules are only partly checked; --full names them", rules.len())
+    };
+    clean_line(&format!("Not read: {} ({reason}{needs}), {partly}.", files.join(", ")))
 }

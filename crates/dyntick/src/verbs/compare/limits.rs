@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Limits of latencies: times with their unit, since tables show several.
 
+use dyntick_model::units::{Nanos, UnitError};
 use std::str::FromStr;
 
 /// A limit.
@@ -15,22 +16,11 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let unit = text[digits.len()..].trim();
-        let ns = match unit {
-            "ns" => 1.0,
-            "us" | "µs" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            "" => return Err(format!("add the unit, as in {text}us or {text}ns")),
-            other => return Err(format!("'{other}' is not a unit: write ns, us, ms or s")),
-        };
-        let number: f64 = digits.parse().map_err(|_| format!("'{digits}' is not a number"))?;
-        if (0.0..1e9).contains(&(number * ns / 1e9)) {
-            Ok(Self { ns: (number * ns).round() as u64 })
-        } else {
-            Err("must be from 0 s to 1e9 s".to_owned())
+        if text.parse::<f64>().is_ok() {
+            return Err(format!("add the unit, as in {text}us or {text}ns"));
         }
+        let Nanos(ns) = text.parse().map_err(|error: UnitError| error.to_string())?;
+        Ok(Self { ns })
     }
 }
 

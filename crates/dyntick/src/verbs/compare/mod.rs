@@ -7,6 +7,7 @@ mod page;
 mod table;
 mod words;
 
+use crate::failure::InFile;
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -80,7 +81,7 @@ pub enum Direction {
 enum FailOn {
     /// Any metric is worse
     Worse,
-    /// Any metric is worse, differs, is inconclusive or is not judged
+    /// Any metric is worse, differs, is inconclusive or is not judged, or only the first side has it
     Inconclusive,
     /// Nothing
     Never,
@@ -120,7 +121,7 @@ impl Arguments {
             Some("ns") => Some(Unit::Nano),
             Some(other) => bail!("cannot use the unit {other} for latencies: write --unit us or --unit ns"),
         };
-        Ok(Wanted { words: self.metrics.clone(), unit, picks })
+        Ok(Wanted { words: self.metrics.clone(), unit, picks, are_runs: false })
     }
 
     fn picks(&self) -> Result<Vec<Pick>> {
@@ -271,10 +272,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 None => Ok(side),
             }
         };
-        known.push(read().with_context(|| path.to_owned())?);
+        known.push(read().with_context(|| InFile(path.to_owned()))?);
     }
     let known = match &known[..] {
-        [one] => benchmarks(one).with_context(|| arguments.sides[0].clone())?,
+        [one] => benchmarks(one).with_context(|| InFile(arguments.sides[0].clone()))?,
         _ => aligned(known),
     };
     judged(known, arguments)
@@ -288,7 +289,8 @@ pub fn judged(known: Vec<KnownSide>, arguments: &Arguments) -> Result<ExitCode> 
     }
     let verdicts =
         printed.comparison.rows.iter().flat_map(table::figures_of).map(|(_, figure)| figure.verdict);
-    let failed = verdicts.into_iter().any(|verdict| arguments.fail_on.fails(&verdict));
+    let failed = verdicts.into_iter().any(|verdict| arguments.fail_on.fails(&verdict))
+        || arguments.fail_on == FailOn::Inconclusive && has_ended(&printed.comparison);
     if arguments.json {
         arguments.target.json(&printed)?;
     } else {
@@ -298,6 +300,11 @@ pub fn judged(known: Vec<KnownSide>, arguments: &Arguments) -> Result<ExitCode> 
         arguments.target.page(&page::document(&printed, arguments))?;
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Returns true if another side lacks a metric that the first has, e.g. of a benchmark that crashed.
+fn has_ended(comparison: &Comparison) -> bool {
+    comparison.missing.iter().any(|(_, having)| having.contains(&0))
 }
 
 fn compared(known: Vec<KnownSide>, arguments: &Arguments) -> Printed {

@@ -4,6 +4,7 @@
 use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted, stored};
 use super::report;
+use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_kernels::cache::Cache;
@@ -83,7 +84,8 @@ fn reasons(results: &[CaseResult]) -> String {
 pub fn kept(study: &Study, runs: &Path) -> Vec<CaseResult> {
     // Looking at what is there needs no cache.
     let sealer = Cache::of_user_as_it_is().ok().and_then(|cache| Sealer::known(&cache));
-    let found = store::newest(runs, &study.cases, sealer.as_ref());
+    let analysing = |folder: &Path| output::step(format_args!("analysing {}", folder.display()));
+    let found = store::newest(runs, &study.cases, sealer.as_ref(), &analysing);
     let result = |case: &Arc<Case>, repetition, run| CaseResult { case: case.clone(), repetition, run };
     let mut of_cases: BTreeMap<usize, Vec<Kept>> = BTreeMap::new();
     for kept in found {

@@ -3,6 +3,7 @@
 
 use super::{in_words, own_binary};
 use crate::output::Target;
+use crate::progress::Display;
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_contract::lab::Bench;
@@ -37,7 +38,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(id) => study.case(id).with_context(|| format!("the study has no case '{id}'"))?,
         None => study.cases.first().context("the study has no case")?,
     };
-    let lab = Lab::open(Cache::of_user()?, own_binary()?, &|_| ())?;
+    let display = Display::new();
+    let watch = |progress| display.show(progress);
+    let lab = Lab::open(Cache::of_user()?, own_binary()?, &watch)?;
     // Kernels and QEMU are fetched once, not with each case.
     lab.prepare(case, 0)?;
     let begin = Instant::now();

@@ -5,7 +5,7 @@ use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_contract::lab::Builds;
-use dyntick_kernels::build::{Built, build};
+use dyntick_kernels::build::{self, Built, build, remove_left};
 use dyntick_kernels::cache::Cache;
 use dyntick_model::Recipe;
 use dyntick_model::text::known_words;
@@ -48,9 +48,11 @@ pub struct Arguments {
 /// Builds what is not built yet.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
-    dyntick_kernels::build::remove_left(&cache);
+    let recipes = recipes(&arguments)?;
+    ensure_all(&recipes, &cache)?;
+    remove_left(&cache, &|text| output::step(text));
     let mut kernels = Vec::new();
-    for (name, recipe) in recipes(&arguments)? {
+    for (name, recipe) in recipes {
         let say = |text: &str| output::step(format_args!("{name}: {text}"));
         let built = build(&recipe, &cache, &say, &|_| Vec::new())?;
         if !arguments.json {
@@ -62,6 +64,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         output::json(&Builds { kernels })?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a kernel that cannot be built, before the first of several is compiled.
+pub fn ensure_all(kernels: &[(String, Recipe)], cache: &Cache) -> Result<()> {
+    let recipes: Vec<&Recipe> = kernels.iter().map(|(_, recipe)| recipe).collect();
+    let ensured = build::ensure_all(&recipes, cache, &|text| output::step(text));
+    ensured.map_err(|(at, error)| match kernels {
+        [_] => error.into(),
+        all => anyhow::Error::new(error).context(format!("cannot build the kernel {}", all[at].0)),
+    })
 }
 
 fn in_words(built: &Built) -> String {

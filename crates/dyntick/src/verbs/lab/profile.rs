@@ -4,7 +4,7 @@
 mod tables;
 
 use super::which_runs;
-use crate::output::Target;
+use crate::output::{self, Target};
 use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_contract::Printed;
@@ -59,6 +59,7 @@ impl Arguments {
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     let spans = |(number, folder): (usize, &PathBuf)| {
+        output::step(format_args!("reading the profile of {}", folder.display()));
         let cpus = arguments.cpu.get(number).or(arguments.cpu.first());
         load(folder, cpus, arguments.kind.as_deref().unwrap_or_default())
     };
@@ -85,11 +86,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One run, or two.
 /// The runs that have a profile.
 const PROFILED: which_runs::Wants =
     which_runs::Wants { is_one: |run| run.plan.case.profile, with: "whose case has `profile = true`" };
 
+/// One run, or two.
 fn runs(named: &[PathBuf], out: Option<&Path>) -> Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for named in named {

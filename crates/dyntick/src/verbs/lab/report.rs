@@ -65,6 +65,7 @@ pub fn documents(judgement: &Judgement<'_>, page: &Page<'_>) -> (Document, Docum
         effects: &judgement.effects,
         comparisons: &judgement.comparisons,
         not_run: &not_run_cases,
+        failed: judgement.verdicts.iter().flat_map(|verdict| &verdict.failed).collect(),
         of_others: of_others(&all),
     };
     let (picture, timeline) = pictures(&runs, &windows);
@@ -112,10 +113,8 @@ pub fn documents(judgement: &Judgement<'_>, page: &Page<'_>) -> (Document, Docum
 
 /// The answer, and the runs that it follows from.
 fn lead(material: &Material<'_>) -> Vec<String> {
-    let runs: Vec<&Run> = material.runs.iter().map(Titled::run).collect();
-    let mut lead =
-        vec![format!("Answer: {}", answer::answer(material, &measures::measures(material.study, &runs)))];
-    if !runs.is_empty() {
+    let mut lead = vec![format!("Answer: {}", answer::answer(material, &material.measures()))];
+    if !material.runs.is_empty() {
         lead.push(format!("From {}", answer::from(material)));
     }
     lead.extend(material.of_others.clone());

@@ -3,6 +3,7 @@
 
 use super::{named, own_binary};
 use crate::output;
+use crate::verbs::turns;
 use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_contract::{Failure, FailureKind};
@@ -10,6 +11,7 @@ use dyntick_guest::Shell;
 use dyntick_kernels::cache::Cache;
 use dyntick_lab::image::Share;
 use dyntick_lab::lab::{Fault, Lab, Progress};
+use dyntick_model::Clock;
 use dyntick_report::message;
 use dyntick_study::{Case, Given, Study, check};
 use std::collections::BTreeMap;
@@ -86,14 +88,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         output::step("end the guest with 'exit', or with Ctrl-A X");
     }
     if arguments.in_virtual_time {
-        output::step(
-            "virtual time: a µs is 1000 instructions, and a duration includes the turns of the other CPUs \
-             (the book: clocks.md)",
-        );
+        output::step(format_args!("{} (the book: clocks.md)", turns::REMARK));
     }
     let interactive =
         !arguments.in_virtual_time || arguments.command.is_empty() || std::io::stdin().is_terminal();
-    match lab.shell(&case, shell(command, interactive), interactive, share.as_ref()) {
+    let shell = Shell { clock: case.clock, ..shell(command, interactive) };
+    match lab.shell(&case, shell, interactive, share.as_ref()) {
         Ok(Some(status)) => Ok(ExitCode::from(status)),
         Ok(None) => Err(Failure::new(FailureKind::Check, "the guest exited before its shell").into()),
         Err(error) if error.fault() == Fault::Guest => {
@@ -132,6 +132,7 @@ fn shell_of(
         command,
         environment,
         size: size.map(|(columns, rows)| (small(rows), small(columns))),
+        clock: Clock::default(),
         plain: size.is_none(),
     }
 }

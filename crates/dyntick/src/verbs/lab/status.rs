@@ -206,6 +206,8 @@ mod tests {
         let failed =
             CaseResult { case: study.cases[0].clone().into(), repetition: 0, run: Err(LabError::NotTried) };
         let verdict = |claim: usize| Verdict {
+            unknown: Vec::new(),
+            failed: Vec::new(),
             claim: study.claims[claim].clone(),
             rulings: vec![(String::new(), claims::Ruling::CannotTell)],
             evidence: Vec::new(),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
 
-use super::super::named::kernel;
+use super::super::build::ensure_all;
+use super::super::named::{kernel, of_study};
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -10,6 +11,7 @@ use dyntick_contract::lab::{Change, Group, KernelsDiff, OFF, Patches};
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::Kernel;
 use dyntick_model::{KernelConfig, KernelVersion};
+use dyntick_report::numbers;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -23,6 +25,9 @@ pub struct Arguments {
     /// Compare only options of these groups, and neither patches nor releases; they also decide the exit status
     #[arg(long, value_parser = groups(), value_delimiter = ',', value_name = "GROUP,…")]
     only: Vec<Group>,
+    /// List also the options that only one kernel knows and that are not set there; they do not change the exit status
+    #[arg(long)]
+    full: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -39,6 +44,11 @@ fn groups() -> impl TypedValueParser<Value = Group> {
 /// Compares; the status is 1 where they differ, as diff(1) has it.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cache = Cache::of_user()?;
+    let mut to_order = Vec::new();
+    for name in [&arguments.old, &arguments.new] {
+        to_order.extend(of_study(name)?.map(|(_, recipe)| (name.clone(), recipe)));
+    }
+    ensure_all(&to_order, &cache)?;
     let find = |name: &str| {
         let kernel = kernel(name, &cache, &|text| output::step(text))?;
         if kernel.config.is_empty() {
@@ -46,27 +56,53 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         Ok(kernel)
     };
-    let (old, new) = (find(&arguments.old)?, find(&arguments.new)?);
+    // One that need not be compiled is looked for before one that must be.
+    let (old, new) = if of_study(&arguments.new)?.is_none() {
+        let new = find(&arguments.new)?;
+        (find(&arguments.old)?, new)
+    } else {
+        (find(&arguments.old)?, find(&arguments.new)?)
+    };
     let only = &arguments.only[..];
     let mut changes = changes(&old.config, &new.config);
-    changes.retain(|change| only.is_empty() || only.iter().any(|group| group.has(change.option)));
+    let mut off = off_in_one(&old.config, &new.config);
+    for all in [&mut changes, &mut off] {
+        all.retain(|change| only.is_empty() || only.iter().any(|group| group.has(change.option)));
+    }
     let compared = || Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) };
     let patches = only.is_empty().then(compared);
     let another_release = only.is_empty() && old.release != new.release;
     let same_patches = patches.as_ref().is_none_or(Patches::is_empty);
     let same = changes.is_empty() && same_patches && !another_release;
+    let hidden = if arguments.full { 0 } else { off.len() };
+    if arguments.full {
+        changes.append(&mut off);
+        changes.sort_by_key(|change| change.option);
+    }
     if arguments.json {
         let releases = [&old.release, &new.release];
-        output::json(&KernelsDiff { releases, only, options: changes, patches })?;
-    } else if !same {
+        output::json(&KernelsDiff { releases, only, options: changes, off_in_one: hidden, patches })?;
+    } else if same && changes.is_empty() {
+        output::line(alike(only))?;
+    } else {
         let names = [(&arguments.old, &old), (&arguments.new, &new)];
         heading(names.map(|(name, kernel)| named(name, &kernel.release)))
             .iter()
             .try_for_each(output::line)?;
-        changes.iter().try_for_each(output::line)?;
+        options(&changes, hidden).iter().try_for_each(output::line)?;
         patches.iter().flat_map(Patches::lines).try_for_each(output::line)?;
     }
     Ok(ExitCode::from(u8::from(!same)))
+}
+
+/// The line for two kernels that do not differ in what was compared.
+fn alike(only: &[Group]) -> String {
+    let groups: Vec<&str> = only.iter().map(|group| group.name()).collect();
+    if groups.is_empty() {
+        "no difference in options, patches and release".to_owned()
+    } else {
+        format!("no difference in {}", groups.join(", "))
+    }
 }
 
 /// A kernel as it was asked for, with its release where that is not said by the name.
@@ -75,15 +111,32 @@ fn named(name: &str, release: &KernelVersion) -> String {
     if name.contains(&release) { name.to_owned() } else { format!("{name} ({release})") }
 }
 
-/// The heading: the sign of each kernel, and the words for no value.
-fn heading([old, new]: [String; 2]) -> [String; 5] {
+/// The heading: the sign of each kernel, and the word for no value.
+fn heading([old, new]: [String; 2]) -> [String; 4] {
     [
         format!("--- {old}"),
         format!("+++ {new}"),
-        "- is set in the first only, + in the second only; off: not set; absent: no such".to_owned(),
-        "option, or one whose dependencies are not met".to_owned(),
+        "- is set in the first only, + in the second only; off: not set".to_owned(),
         String::new(),
     ]
+}
+
+/// The options with two values, then those that only one kernel has.
+fn options(changes: &[Change<'_>], hidden: usize) -> Vec<String> {
+    let (in_one, in_both): (Vec<&Change<'_>>, Vec<&Change<'_>>) =
+        changes.iter().partition(|change| change.is_in_one());
+    let mut lines: Vec<String> = in_both.iter().map(ToString::to_string).collect();
+    if !in_one.is_empty() {
+        let separator = (!lines.is_empty()).then(String::new);
+        let title = "Options that only one of them has, or whose dependencies only one meets:".to_owned();
+        lines.extend(separator.into_iter().chain([title]));
+        lines.extend(in_one.iter().map(ToString::to_string));
+    }
+    if hidden > 0 {
+        let more = numbers::counted(hidden as u64, "more option");
+        lines.push(format!("{more} that only one of them has, not set there; --full lists them"));
+    }
+    lines
 }
 
 /// The changed options, by name.
@@ -91,6 +144,15 @@ fn changes<'a>(old: &'a KernelConfig, new: &'a KernelConfig) -> Vec<Change<'a>> 
     let names: BTreeSet<&str> = old.iter().chain(new.iter()).map(|(name, _)| name).collect();
     let change = |option| Change { option, old: value(old, option), new: value(new, option) };
     names.into_iter().filter(|option| old.get(option) != new.get(option)).map(change).collect()
+}
+
+/// The options that one configuration lists as not set and the other does not have, by name.
+fn off_in_one<'a>(old: &'a KernelConfig, new: &'a KernelConfig) -> Vec<Change<'a>> {
+    let change = |option| Change { option, old: value(old, option), new: value(new, option) };
+    let all: BTreeSet<&str> = old.off().chain(new.off()).collect();
+    let is_off_in_one =
+        |change: &Change<'_>| matches!((change.old, change.new), (Some(OFF), None) | (None, Some(OFF)));
+    all.into_iter().map(change).filter(is_off_in_one).collect()
 }
 
 /// A configuration that does not say what is off has everything else so.
@@ -119,17 +181,31 @@ mod tests {
             "CONFIG_HZ=1000\nCONFIG_NO_HZ_FULL=y\nCONFIG_SMP=y\nCONFIG_NEW=m\n# CONFIG_NO_HZ_IDLE is not set\n# CONFIG_OFF is not set\n",
         );
         let shown: Vec<String> = changes(&old, &new).iter().map(ToString::to_string).collect();
-        let expected = [
-            "-GONE y -> absent",
-            " HZ 250 -> 1000",
-            "+NEW absent -> m",
-            "+NO_HZ_FULL off -> y",
-            "-NO_HZ_IDLE y -> off",
-        ];
+        let expected =
+            ["-GONE y", " HZ 250 -> 1000", "+NEW m", "+NO_HZ_FULL off -> y", "-NO_HZ_IDLE y -> off"];
         assert_eq!(shown, expected, "an option that is new and off changes nothing");
         assert!(changes(&old, &old).is_empty());
+        let off: Vec<String> = off_in_one(&old, &new).iter().map(ToString::to_string).collect();
+        assert_eq!(off, [" OFF off"], "NO_HZ_FULL and NO_HZ_IDLE are known to both");
+        let expected = [
+            " HZ 250 -> 1000",
+            "+NO_HZ_FULL off -> y",
+            "-NO_HZ_IDLE y -> off",
+            "",
+            "Options that only one of them has, or whose dependencies only one meets:",
+            "-GONE y",
+            "+NEW m",
+            "1 more option that only one of them has, not set there; --full lists them",
+        ];
+        assert_eq!(options(&changes(&old, &new), off.len()), expected);
         let list = KernelConfig::parse("CONFIG_HZ=250\nCONFIG_SMP=y\n");
         assert_eq!(changes(&old, &list)[0].to_string(), "-GONE y -> off", "it does not say what it has");
+    }
+
+    #[test]
+    fn no_difference_is_said_with_what_was_compared() {
+        assert_eq!(alike(&[Group::Tick, Group::Hz]), "no difference in tick, hz");
+        assert_eq!(alike(&[]), "no difference in options, patches and release");
     }
 
     #[test]

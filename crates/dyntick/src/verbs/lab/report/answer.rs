@@ -3,13 +3,11 @@
 //! it. The answer is made by fixed rules from the figures of the report; the book's chapter "Reading a report" has
 //! them.
 
-use super::effects::capital;
-use super::measures::{
-    Material, Measure, NO_DIFFERENCE, are_alike, measures, named, option, relative, with_unit,
-};
+use super::effects::{NO_EFFECT, capital};
+use super::measures::{Material, Measure, NO_DIFFERENCE, are_alike, named, option, relative, with_unit};
 use super::sides::{self, Row};
 use super::titles::{Titled, kernel_of};
-use super::{claims, distinct, effects, method, overview, setups, window_ns};
+use super::{LEAST_WINDOW_NS, claims, distinct, effects, method, overview, setups, window_ns};
 use crate::few::few;
 use dyntick_lab::judgement::{Compared, FigureEffects, Found};
 use dyntick_lab::store::Run;
@@ -17,7 +15,7 @@ use dyntick_model::text::shortened;
 use dyntick_report::numbers::{self, counted};
 use dyntick_report::{Block, Cell, Column, Document, Ruling, Table, Verdict, score};
 use dyntick_stats::{Factor, Factorial, LevelMean, Summary};
-use dyntick_study::claims::number;
+use dyntick_study::claims::{DIGITS, number};
 use dyntick_study::figure::table::TICKS;
 use std::collections::BTreeSet;
 
@@ -41,10 +39,11 @@ pub fn answer(material: &Material<'_>, measures: &[Measure]) -> String {
     };
     let is_answered = sides.is_some() || !of_options.is_empty();
     sentences.extend(of_options);
-    if material.verdicts.is_empty() {
-        sentences.extend(material.comparisons.iter().find_map(of_comparison));
-    }
-    if !is_answered {
+    let compared = material.comparisons.iter().find_map(of_comparison);
+    let has_compared = compared.is_some();
+    sentences.extend(compared.filter(|_| material.verdicts.is_empty() || !is_answered));
+    // What is compared on purpose says more than the range over all cases.
+    if !is_answered && (!has_compared || material.verdicts.is_empty()) {
         sentences.extend(of_cases(material.runs, measures));
     }
     sentences.join(" ")
@@ -74,11 +73,23 @@ pub fn from(material: &Material<'_>) -> String {
 
 /// The lengths of the windows: `10 s`, or `2 to 10 s`.
 pub fn windows(runs: &[Titled<'_>]) -> String {
-    let tenths = |run: &Titled<'_>| (window_ns(run) as f64 / 1e8).round() as u64;
-    let seconds = |tenths: u64| numbers::plain(tenths as f64 / 10.0);
-    match (runs.iter().map(tenths).min(), runs.iter().map(tenths).max()) {
-        (Some(least), Some(most)) if least != most => format!("{} to {} s", seconds(least), seconds(most)),
-        (least, _) => format!("{} s", seconds(least.unwrap_or(0))),
+    let lengths = || runs.iter().map(|run| window_ns(run));
+    range_of_windows(lengths().min().unwrap_or(0), lengths().max().unwrap_or(0))
+}
+
+/// The least and the most of some lengths, ns: in tenths of a second, or of a millisecond if that would be nothing.
+fn range_of_windows(least: u64, most: u64) -> String {
+    let in_unit = |ns: u64| {
+        let (unit, name) = if ns < LEAST_WINDOW_NS { (1e6, "ms") } else { (1e9, "s") };
+        (numbers::plain((10.0 * ns as f64 / unit).round() / 10.0), name)
+    };
+    let ((least, unit_of_least), (most, unit)) = (in_unit(least), in_unit(most));
+    if unit_of_least != unit {
+        format!("{least} {unit_of_least} to {most} {unit}")
+    } else if least == most {
+        format!("{least} {unit}")
+    } else {
+        format!("{least} to {most} {unit}")
     }
 }
 
@@ -93,13 +104,7 @@ fn of_sides_verdicts(verdicts: &[Verdict], sides: &Factor) -> Option<String> {
         let with_all = format!("with {}", sides.levels.join(" and with "));
         return Some(match judged.len() {
             1 => format!("{} {with_all}.", ruled(first, first.only_ruling()?)),
-            claims => {
-                let open = match verdicts.len() - claims {
-                    0 => String::new(),
-                    open => format!(" {} not judged with all of them.", counted(open as u64, "claim")),
-                };
-                format!("{claims} claims have the same verdict {with_all}.{open}")
-            }
+            _ => format!("No verdict differs between {}: {}.", and(&sides.levels), score(verdicts)),
         });
     };
     let others = match differing.count() {
@@ -120,6 +125,15 @@ fn of_sides_verdicts(verdicts: &[Verdict], sides: &Factor) -> Option<String> {
     };
     let words: Vec<String> = by_ruling.iter().map(words).collect();
     Some(format!("“{}” {}.{others}", plain(&claim.claim), words.join(", and ")))
+}
+
+/// Names in a sentence: `a, b and c`.
+fn and(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// Returns true if the sides have different verdicts on the claim.
@@ -154,9 +168,11 @@ fn of_claims(verdicts: &[Verdict]) -> Option<String> {
 
 /// `“It has no tick” holds (6 of 6 runs)`
 fn ruled(verdict: &Verdict, ruling: Ruling) -> String {
-    let agreement =
-        if verdict.agreement.is_empty() { String::new() } else { format!(" ({})", verdict.agreement) };
-    format!("“{}” {}{agreement}", plain(&verdict.claim), in_words(verdict, ruling))
+    let remarks = [&verdict.failed_in_short(), &verdict.agreement];
+    let remarks: Vec<&str> =
+        remarks.into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
+    format!("“{}” {}{remarks}", plain(&verdict.claim), in_words(verdict, ruling))
 }
 
 /// A ruling as the end of a sentence: `is reproduced`, `holds`.
@@ -209,8 +225,9 @@ fn of_effects(effects: &[Found]) -> Vec<String> {
 fn of_figure(found: &Found, figure: &FigureEffects) -> Option<String> {
     let factorial = figure.factorial.as_ref()?;
     let name = named(&figure.figure);
-    let Some(level) = largest(found, factorial) else {
-        return Some(format!("{}: {NO_DIFFERENCE}.", capital(&name)));
+    let Some(level) = largest(found, figure, factorial) else {
+        let none = if figure.perturbed.is_empty() { NO_DIFFERENCE } else { NO_EFFECT };
+        return Some(format!("{}: {none}.", capital(&name)));
     };
     let base = level.mean - level.difference;
     Some(format!(
@@ -223,7 +240,7 @@ fn of_figure(found: &Found, figure: &FigureEffects) -> Option<String> {
 }
 
 /// The level with the largest difference from its base, if it is worth a word.
-fn largest<'f>(found: &Found, factorial: &'f Factorial) -> Option<&'f LevelMean> {
+fn largest<'f>(found: &Found, figure: &FigureEffects, factorial: &'f Factorial) -> Option<&'f LevelMean> {
     let is_base = |level: &LevelMean| {
         found
             .factors
@@ -232,7 +249,8 @@ fn largest<'f>(found: &Found, factorial: &'f Factorial) -> Option<&'f LevelMean>
     };
     let differs =
         |level: &&LevelMean| !is_base(level) && !are_alike(level.mean - level.difference, level.mean);
-    factorial.levels.iter().filter(differs).max_by(|a, b| a.difference.abs().total_cmp(&b.difference.abs()))
+    let is_shown = |level: &&LevelMean| differs(level) && !figure.is_drowned(level);
+    factorial.levels.iter().filter(is_shown).max_by(|a, b| a.difference.abs().total_cmp(&b.difference.abs()))
 }
 
 /// A comparison of two cases: of latencies if there are any, else of the instructions of the first entry point.
@@ -249,22 +267,23 @@ fn of_comparison(compared: &Compared) -> Option<String> {
     }
     let span = compared.asked().next()?;
     Some(format!(
-        "{} takes {} instructions in {case} and {} in {with} ({}).",
+        "{} takes {} instructions in {case} and {} in {with} ({}, {}).",
         span.kind,
         number(span.case),
         number(span.with),
+        Cell::signed(Cell::Rounded(span.case - span.with, DIGITS)),
         percent(span.with, span.case)
     ))
 }
 
-/// The range of the first figure over the cases, or of the ticks if that is timer interrupts; of a single case the
-/// first figures.
+/// The range of the first figure over the cases that do the same, or of the ticks if that is timer interrupts; of a
+/// single case the first figures.
 fn of_cases(runs: &[Titled<'_>], measures: &[Measure]) -> Option<String> {
     let measures = match measures {
         [_, second, ..] if second.header == TICKS.name => &measures[1..],
         all => all,
     };
-    let cases = overview::by_case(runs);
+    let cases = of_one_kind(overview::by_case(runs));
     let of = |measure: &Measure, runs: &[Titled<'_>]| {
         measure.of(runs.iter().map(Titled::run).collect::<Vec<&Run>>())
     };
@@ -300,6 +319,17 @@ fn of_cases(runs: &[Titled<'_>], measures: &[Measure]) -> Option<String> {
     })
 }
 
+/// The cases with the most frequent script, of several such the first: the figures of other programs are no more or
+/// less of the same.
+fn of_one_kind<'r>(cases: Vec<&'r [Titled<'r>]>) -> Vec<&'r [Titled<'r>]> {
+    fn script<'r>(runs: &'r [Titled<'r>]) -> Option<&'r [String]> {
+        Some(&runs[0].run().plan.case.script.as_ref()?.run[..])
+    }
+    let like = |one: &&[Titled<'_>]| cases.iter().filter(|other| script(other) == script(one)).count();
+    let Some(first) = cases.iter().rev().max_by_key(|one| like(one)) else { return Vec::new() };
+    cases.iter().filter(|one| script(one) == script(first)).copied().collect()
+}
+
 /// The longest question that is repeated, characters.
 const LONGEST_QUESTION: usize = 300;
 
@@ -323,7 +353,7 @@ pub struct Page<'a> {
 struct Room {
     /// Rows of the table.
     rows: usize,
-    /// Different values of a setting; without any the settings are left out.
+    /// Different values of a setting; without any only one of those that are needed to repeat a run.
     values: usize,
     /// Claims.
     claims: usize,
@@ -333,7 +363,7 @@ struct Room {
 
 /// The short form of a report: as many cases, settings and claims as fit on its page.
 pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Document {
-    let measures = measures(material.study, &material.runs.iter().map(Titled::run).collect::<Vec<_>>());
+    let measures = material.measures();
     let lead: Vec<String> = material.of_others.iter().cloned().collect();
     let with = |room: Room| {
         let blocks = blocks(material, &measures, room, page);
@@ -344,7 +374,11 @@ pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Do
     all.find(|document| (page.height)(document) <= page.lines).unwrap_or_else(|| with(SMALLEST))
 }
 
-const SMALLEST: Room = Room { rows: 2, values: 0, claims: 2, split: false };
+/// The smallest size: without a table if that would only repeat that nothing differs.
+const SMALLEST: Room = Room { rows: 0, values: 0, claims: 2, split: false };
+
+/// The rows of a table that is there.
+const FEWEST_ROWS: usize = 2;
 
 /// The sizes from the largest to the smallest: first rows are left out, then settings, then claims, and at last more
 /// rows.
@@ -354,7 +388,10 @@ fn rooms() -> impl Iterator<Item = Room> {
     let few_rows = (4..=5).rev().map(move |rows| room(rows, 2, usize::MAX, true));
     let values = (0..=3).rev().map(move |values| room(6, values, usize::MAX, false));
     let claims = (3..=10).rev().map(move |claims| room(5, 0, claims, false));
-    rows.chain(few_rows).chain(values).chain(claims).chain([room(3, 0, 3, false), SMALLEST])
+    let few_claims = (2..=3)
+        .rev()
+        .flat_map(move |claims| (FEWEST_ROWS..=4).rev().map(move |rows| room(rows, 0, claims, false)));
+    rows.chain(few_rows).chain(values).chain(claims).chain(few_claims).chain([SMALLEST])
 }
 
 fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page<'_>) -> Vec<Block> {
@@ -370,13 +407,12 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page
         pairs.extend(method::fallbacks(material.runs));
     }
     let mut blocks = vec![Block::Pairs(pairs)];
-    blocks.extend(claims(material, room.claims));
-    let table = effects::table(material.effects, page.width)
-        .or_else(|| sides::table(material, measures, room.rows))
-        .or_else(|| effects::asked_spans(material.comparisons, room.rows))
-        .or_else(|| cases(material.runs, measures, room, page));
-    blocks.extend(table.map(Block::Table));
-    blocks.extend(claims::gaps(material.titles, material.results, material.not_run).map(Block::Paragraph));
+    blocks.extend(claims(material, room.claims, page.is_mail));
+    if room.rows > 0 || !sides::are_all_alike(material, measures) {
+        blocks.extend(table(material, measures, room, page).map(Block::Table));
+    }
+    let gaps = claims::gaps(material.titles, material.results, material.not_run, material.verdicts);
+    blocks.extend(gaps.map(Block::Paragraph));
     if page.is_mail && !material.runs.is_empty() {
         let kernels = method::kernel_pairs(material.titles, material.runs).into_iter().take(MOST_KERNELS);
         let setups =
@@ -386,9 +422,18 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page
     blocks
 }
 
+/// The table of what the study is about.
+fn table(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page<'_>) -> Option<Table> {
+    let rows = room.rows.max(FEWEST_ROWS);
+    effects::table(material.effects, page.width)
+        .or_else(|| sides::table(material, measures, rows))
+        .or_else(|| effects::asked_spans(material.comparisons, rows))
+        .or_else(|| cases(material.runs, measures, Room { rows, ..room }, page))
+}
+
 /// The claims that were judged: those whose verdict differs between the two sides first, then those that came out
 /// otherwise. A single one is part of the answer.
-fn claims(material: &Material<'_>, most: usize) -> Option<Block> {
+fn claims(material: &Material<'_>, most: usize, is_mail: bool) -> Option<Block> {
     let sides = material.study.compared.as_ref();
     let mut ordered: Vec<&Verdict> =
         material.verdicts.iter().filter(|verdict| verdict.only_ruling() != Some(Ruling::NotRun)).collect();
@@ -397,9 +442,10 @@ fn claims(material: &Material<'_>, most: usize) -> Option<Block> {
     }
     let differs = |verdict: &Verdict| sides.is_some_and(|sides| differs(verdict, sides));
     ordered.sort_by_key(|verdict| (!differs(verdict), verdict.only_ruling() == Some(Ruling::Reproduced)));
+    // A mail has no colour that says what a sign means.
     let line = |verdict: &&Verdict| {
         let sign = verdict.only_ruling().map_or("/", Ruling::sign);
-        (sign.to_owned(), verdict.in_short())
+        (if is_mail { verdict.only_word() } else { sign }.to_owned(), verdict.in_short())
     };
     let mut lines: Vec<(String, String)> = ordered.iter().take(most).map(line).collect();
     if let Some(others) = ordered.len().checked_sub(most).filter(|others| *others > 0) {
@@ -479,6 +525,19 @@ mod tests {
             "1 of 2 claims holds, 1 does not hold."
         );
         assert_eq!(of_claims(&[]), None);
+        let failed = vec!["ticks 10, wanted <= 1".to_owned()];
+        let failed = Verdict { failed, ..verdict(&[("", Ruling::NotReproduced)], "5 of 6 runs") };
+        assert_eq!(
+            of_claims(&[failed]).unwrap(),
+            "“The patch removes every tick” does not hold (ticks 10, wanted <= 1; 5 of 6 runs)."
+        );
+    }
+
+    #[test]
+    fn short_windows_are_no_zeros() {
+        let words = |least: u64, most: u64| range_of_windows(least * 1_000_000, most * 1_000_000);
+        assert_eq!([words(10, 10), words(10, 10_000)], ["10 ms", "10 ms to 10 s"]);
+        assert_eq!([words(10_000, 10_000), words(2_000, 10_020)], ["10 s", "2 to 10 s"]);
     }
 
     #[test]
@@ -493,8 +552,14 @@ mod tests {
             of_sides_verdicts(std::slice::from_ref(&same), &sides()).unwrap(),
             "“The patch removes every tick” holds with before and with after."
         );
-        let both = of_sides_verdicts(&[same.clone(), same, turned], &sides()).unwrap();
+        let both = of_sides_verdicts(&[same.clone(), same.clone(), turned], &sides()).unwrap();
         assert!(both.starts_with("“The patch removes every tick” holds with after, and"), "{both}");
+        let bad = verdict(&[("before", Ruling::NotReproduced), ("after", Ruling::NotReproduced)], "");
+        let open = verdict(&[("before", Ruling::NotRun), ("after", Ruling::Reproduced)], "");
+        assert_eq!(
+            of_sides_verdicts(&[same.clone(), bad, open], &sides()).unwrap(),
+            "No verdict differs between before and after: 1 of 3 claims holds, 1 does not hold, 1 not run in all cases."
+        );
         let not_run = verdict(&[("before", Ruling::NotRun), ("after", Ruling::Reproduced)], "");
         assert_eq!(of_sides_verdicts(&[not_run], &sides()), None);
         let three = Factor { levels: ["6.1", "6.12", "7.2"].map(str::to_owned).to_vec(), ..sides() };
@@ -517,6 +582,7 @@ mod tests {
             unit: "W".into(),
             factorial: Some(factorial(&factors, values).unwrap()),
             repeats: None,
+            perturbed: Vec::new(),
             lacking: Vec::new(),
             more_lacking: 0,
         };

@@ -36,8 +36,23 @@ impl<'a> Cases<'a> {
             rulings: self.ran.rulings(verdict),
             rests_on: verdict.assumption().unwrap_or_default(),
             evidence: verdict.evidence.iter().map(|line| self.named(line)).collect(),
+            unknown: verdict.unknown.iter().map(|line| self.named(line)).collect(),
+            failed: self.failed(verdict),
+            lacking: self.ran.lacking(verdict),
             comment: verdict.claim.comment.clone().unwrap_or_default(),
         }
+    }
+
+    /// The checks that do not hold; with the names of the cases if the claim is about several.
+    fn failed(&self, verdict: &claims::Verdict) -> Vec<String> {
+        let checks = &verdict.claim.checks;
+        let is_of_one_case =
+            verdict.rulings.len() < 2 && checks.iter().all(|check| check.case == checks[0].case);
+        let line = |failed: &claims::Failed| {
+            let title = self.titles.get(failed.case.as_str()).copied().unwrap_or(&failed.case);
+            if is_of_one_case { failed.to_string() } else { format!("{title}: {failed}") }
+        };
+        verdict.failed.iter().map(line).collect()
     }
 
     /// A line of evidence with the case's name in place of its id.
@@ -93,6 +108,15 @@ impl<'a> Ran<'a> {
             }
             claims::Ruling::CannotTell => Ruling::CannotTell,
         }
+    }
+
+    /// The case for whose lack each variant of a claim was not run.
+    fn lacking(&self, verdict: &claims::Verdict) -> Vec<(String, String)> {
+        let of = |(variant, _): &(String, claims::Ruling)| {
+            let case = verdict.claim.lacking(self.study, variant, &|case| self.has(case))?;
+            Some((variant.clone(), case))
+        };
+        verdict.rulings.iter().filter_map(of).collect()
     }
 
     /// The rulings other than *reproduced*, of all claims that this laboratory can judge.
@@ -211,8 +235,17 @@ const MOST_NAMED: usize = 3;
 /// The longest reason that is shown: it is complete in the long report.
 const LONGEST_REASON: usize = 120;
 
+/// The longest claim that is repeated beside its reason, and the longest reason, which ends in what there is instead.
+const LONGEST_CLAIM: usize = 60;
+const LONGEST_UNKNOWN: usize = 240;
+
 /// The line; `None` if there are no gaps.
-pub fn gaps(titles: &Titles, results: &[CaseResult], not_run: &[&str]) -> Option<String> {
+pub fn gaps(
+    titles: &Titles,
+    results: &[CaseResult],
+    not_run: &[&str],
+    verdicts: &[Verdict],
+) -> Option<String> {
     let names = |all: Vec<String>| few(all.into_iter(), MOST_NAMED).join(", ");
     let mut parts = Vec::new();
     if !not_run.is_empty() {
@@ -239,7 +272,18 @@ pub fn gaps(titles: &Titles, results: &[CaseResult], not_run: &[&str]) -> Option
         let of = counted(lossy.len() as u64, "run");
         parts.push(format!("lost or unreadable trace events in {of} ({})", names(lossy)));
     }
+    let open: Vec<String> = verdicts.iter().filter_map(unknown_of).collect();
+    if !open.is_empty() {
+        parts.push(format!("{} without a figure ({})", counted(open.len() as u64, "claim"), names(open)));
+    }
     (!parts.is_empty()).then(|| format!("Incomplete: {}.", parts.join("; ")))
+}
+
+/// A claim with the first of its figures that is not known, though its cases were run.
+fn unknown_of(verdict: &Verdict) -> Option<String> {
+    let is_open = verdict.rulings.iter().any(|(_, ruling)| *ruling == Ruling::CannotTell);
+    let reason = verdict.unknown.first().filter(|_| is_open)?;
+    Some(format!("“{}”: {}", shortened(&verdict.claim, LONGEST_CLAIM), shortened(reason, LONGEST_UNKNOWN)))
 }
 
 fn failure_of(titles: &Titles, result: &CaseResult) -> Option<String> {

@@ -16,6 +16,9 @@ const LEAST_SHARE: f64 = 0.001;
 /// An interaction of two with a larger share is shown in words.
 const NOTABLE_SHARE: f64 = 0.01;
 
+/// The words for an effect that is not larger than what irrelevant changes make of it.
+pub const NO_EFFECT: &str = "no effect shown";
+
 /// The number of rows of a table, and of interactions in words: a matrix of real options has a few.
 const MOST_ROWS: usize = 40;
 const MOST_PAIRS: usize = 10;
@@ -79,6 +82,9 @@ fn effect(figure: &FigureEffects, factor: &Factor, level: &str, both: bool) -> C
     if are_alike(base, found.mean) {
         return NO_DIFFERENCE.into();
     }
+    if figure.is_drowned(found) {
+        return NO_EFFECT.into();
+    }
     let change = relative(found.difference, found.percent);
     if both { format!("{} -> {} ({change})", number(base), number(found.mean)).into() } else { change }
 }
@@ -141,6 +147,8 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial, name: &st
             ("base".into(), Cell::or_blank(None))
         } else if are_alike(level.mean - level.difference, level.mean) {
             (NO_DIFFERENCE.into(), Cell::or_blank(None))
+        } else if figure.is_drowned(level) {
+            (NO_EFFECT.into(), Cell::or_blank(None))
         } else {
             (
                 Cell::signed(Cell::Rounded(level.difference, DIGITS)),
@@ -157,6 +165,10 @@ fn means(found: &Found, figure: &FigureEffects, factorial: &Factorial, name: &st
     };
     let left_out = factorial.levels.len().saturating_sub(MOST_ROWS);
     let mut notes: Vec<String> = figure.repeats.iter().map(spread).collect();
+    if factorial.levels.iter().any(|level| figure.is_drowned(level)) {
+        notes
+            .push(format!("{NO_EFFECT}: irrelevant changes move the difference by no less than what it is."));
+    }
     if left_out > 0 {
         notes.push(format!("and {left_out} more levels; use --format json for all"));
     }
@@ -433,6 +445,7 @@ mod tests {
             unit: "W".into(),
             factorial,
             repeats: None,
+            perturbed: Vec::new(),
             lacking: lacking.iter().map(|text| (*text).to_owned()).collect(),
             more_lacking: 0,
         }

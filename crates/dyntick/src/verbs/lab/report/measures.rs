@@ -9,7 +9,7 @@ use dyntick_lab::store::Run;
 use dyntick_report::{Cell, Verdict, numbers};
 use dyntick_stats::Summary;
 use dyntick_study::Study;
-use dyntick_study::claims::{DIGITS, number};
+use dyntick_study::claims::{Condition, DIGITS, Failed, number};
 use dyntick_study::figure::Figure;
 use dyntick_study::figure::table::{
     CPUIDLE, ENERGY, IDLE, LATENCY_AT_NS, LATENCY_AVG_NS, LATENCY_CYCLES, LATENCY_MAX_NS, LATENCY_MIN_NS,
@@ -37,8 +37,45 @@ pub struct Material<'a> {
     pub comparisons: &'a [Compared],
     /// The ids of the cases that were not run.
     pub not_run: &'a [&'a str],
+    /// The checks of claims that do not hold.
+    pub failed: Vec<&'a Failed>,
     /// That runs are from elsewhere.
     pub of_others: Option<String>,
+}
+
+impl Material<'_> {
+    /// The figures of the short report.
+    pub fn measures(&self) -> Vec<Measure> {
+        let runs: Vec<&Run> = self.runs.iter().map(Titled::run).collect();
+        let mut all = measures(self.study, &runs);
+        put_first(&mut all, &self.failed);
+        all.retain(|measure| runs.iter().any(|run| (measure.of)(run).is_some()));
+        all
+    }
+}
+
+/// Puts the figures that claims failed by before the others, each with its limit if it has only one: a rate beside the
+/// limit of a count would be no evidence.
+fn put_first(measures: &mut Vec<Measure>, failed: &[&Failed]) {
+    let plain = failed.iter().filter(|one| one.check.against.is_none() && one.check.cpu.is_none());
+    let mut limits: Vec<(&str, Vec<Condition>)> = Vec::new();
+    for check in plain.map(|one| &one.check) {
+        let wanted = check.is.into_iter();
+        match limits.iter_mut().find(|(figure, _)| *figure == check.figure) {
+            Some((_, limits)) => limits.extend(wanted),
+            None => limits.push((&check.figure, wanted.collect())),
+        }
+    }
+    for (figure, limits) in limits.into_iter().take(MOST_SINGLE).rev() {
+        let mut measure = match measures.iter().position(|measure| measure.figure == figure) {
+            Some(at) => measures.remove(at),
+            None => Measure::figure(figure, &named(figure), "", |value| Cell::Rounded(value, DIGITS)),
+        };
+        if let Some(first) = limits.first().filter(|first| limits.iter().all(|limit| limit == *first)) {
+            measure.header = format!("{} ({first})", measure.header);
+        }
+        measures.insert(0, measure);
+    }
 }
 
 /// A difference below this share of the mean is none.
@@ -118,15 +155,18 @@ pub struct Measure {
     pub header: String,
     /// The unit, or the one of several.
     pub unit: &'static str,
+    /// The figure; empty if the value is made of several.
+    figure: String,
     of: OfRun,
     cell: fn(f64) -> Cell,
 }
 
 impl Measure {
     fn figure(name: &str, header: &str, unit: &'static str, cell: fn(f64) -> Cell) -> Self {
-        let name = name.to_owned();
+        let figure = name.to_owned();
+        let name = figure.clone();
         let of = Box::new(move |run: &Run| figure_of(run, &name, None));
-        Self { header: header.to_owned(), unit, of, cell }
+        Self { header: header.to_owned(), unit, figure, of, cell }
     }
 
     /// The value for these runs of one case; `None` if it was not measured.
@@ -187,7 +227,7 @@ enum Group {
 
 /// The subject of a study: first the figures of its claims and effects in their order, then those that its cases
 /// measure.
-pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
+fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
     let mut groups: Vec<Group> = claimed(study).filter_map(group_of).collect();
     groups.extend(measured(runs));
     if groups.is_empty() || groups.iter().all(|group| *group == Group::Script) {
@@ -202,12 +242,11 @@ pub fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
     });
     let of_groups = groups.into_iter().flat_map(|group| of_group(group, runs));
     // A study of effects is about their figures, and what its cases measure besides comes after them.
-    let all: Vec<Measure> = if study.claims.is_empty() {
+    if study.claims.is_empty() {
         singles(study).chain(of_groups).collect()
     } else {
         of_groups.chain(singles(study)).collect()
-    };
-    all.into_iter().filter(|measure| runs.iter().any(|run| (measure.of)(run).is_some())).collect()
+    }
 }
 
 /// The first figures of claims and effects that belong to no group.
@@ -312,7 +351,7 @@ fn states(runs: &[&Run]) -> Vec<Measure> {
     let share = |name: &&str| {
         let state = (*name).to_owned();
         let of = Box::new(move |run: &Run| resident(run, &state));
-        Measure { header: (*name).to_owned(), unit: "time", of, cell: Cell::Share }
+        Measure { header: (*name).to_owned(), unit: "time", figure: String::new(), of, cell: Cell::Share }
     };
     let count = |what: &str| {
         Measure::figure(&format!("{}:{what}", IDLE.name), what, "", |count| Cell::Count(count.round() as u64))
@@ -329,6 +368,7 @@ fn resident(run: &Run, state: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_study::claims::Check;
 
     #[test]
     fn figures_have_names_that_are_read() {
@@ -358,6 +398,35 @@ mod tests {
             [relative(2.0, Some(50.0)), relative(2.0, None)].map(|cell| cell.to_string()),
             ["+50.0 %", "+2"]
         );
+    }
+
+    #[test]
+    fn figure_that_a_claim_failed_by_comes_first_with_its_limit() {
+        let failed = |figure: &str, is: &str, cpu: Option<u32>| Failed {
+            case: "a".into(),
+            check: Check {
+                case: "a".into(),
+                figure: figure.into(),
+                cpu,
+                against: None,
+                is: Some(is.parse().unwrap()),
+            },
+            value: Some(10.0),
+            runs: 1,
+        };
+        let headers = |failed: &[Failed]| {
+            let mut all = of_group(Group::Ticks, &[]);
+            put_first(&mut all, &failed.iter().collect::<Vec<_>>());
+            all.iter().map(Measure::name).collect::<Vec<_>>()
+        };
+        assert_eq!(headers(&[]), ["timer irqs 1/s", "ticks 1/s"]);
+        let count = failed("ticks", "<= 1", None);
+        assert_eq!(headers(std::slice::from_ref(&count)), ["ticks (<= 1)", "timer irqs 1/s", "ticks 1/s"]);
+        let rate = failed("ticks_per_s", "< 2", None);
+        assert_eq!(headers(&[rate]), ["ticks (< 2) 1/s", "timer irqs 1/s"]);
+        let other = failed("ticks", "> 100", None);
+        assert_eq!(headers(&[count, other])[0], "ticks", "two limits are no header");
+        assert_eq!(headers(&[failed("ticks", "<= 1", Some(1))]).len(), 2, "the table has no CPU of its own");
     }
 
     fn measure(cell: fn(f64) -> Cell) -> Measure {

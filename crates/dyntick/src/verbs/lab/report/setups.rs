@@ -21,11 +21,12 @@ const MOST_NAMED: usize = 2;
 
 type Setting = (&'static str, fn(&Titled<'_>) -> String);
 
-/// Names with values; of each at most `most` different ones.
+/// The settings without which a run cannot be repeated, and the longest value of one where there is little room.
+const NEEDED: [&str; 2] = ["append", "tasks"];
+const SHORT: usize = 56;
+
+/// Names with values; of each at most `most` different ones. Without room for any, one of each that is needed.
 pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
-    if most == 0 {
-        return Vec::new();
-    }
     let all: [Setting; 7] = [
         ("append", |run| run.plan.case.append.to_string()),
         ("machine", |run| run.plan.case.machine.as_ref().map_or(String::new(), |one| one.name.clone())),
@@ -37,9 +38,10 @@ pub fn pairs(runs: &[Titled<'_>], most: usize) -> Vec<(String, String)> {
     ];
     let message = |(name, of): &Setting| {
         let of_runs = runs.iter().map(|run| (run.title_of_all().to_owned(), of(run)));
-        Some(((*name).to_owned(), by_case(of_runs, most)?))
+        let longest = if most == 0 { SHORT } else { LONGEST };
+        Some(((*name).to_owned(), by_case(of_runs, most.max(1), longest)?))
     };
-    all.iter().filter_map(message).collect()
+    all.iter().filter(|(name, _)| most > 0 || NEEDED.contains(name)).filter_map(message).collect()
 }
 
 /// Within which idle states were selected; empty where there was none.
@@ -50,7 +52,7 @@ fn latency_limit(run: &Titled<'_>) -> String {
 }
 
 /// Each different value, with the cases that have it where there are several values. None where no case has any.
-fn by_case(of_runs: impl Iterator<Item = (String, String)>, most: usize) -> Option<String> {
+fn by_case(of_runs: impl Iterator<Item = (String, String)>, most: usize, longest: usize) -> Option<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for (title, value) in of_runs {
         match all.iter_mut().find(|(other, _)| *other == value) {
@@ -59,7 +61,7 @@ fn by_case(of_runs: impl Iterator<Item = (String, String)>, most: usize) -> Opti
             None => all.push((value, vec![title])),
         }
     }
-    let words = |value: &str| if value.is_empty() { "none".to_owned() } else { shortened(value, LONGEST) };
+    let words = |value: &str| if value.is_empty() { "none".to_owned() } else { shortened(value, longest) };
     match &all[..] {
         [] => None,
         [(value, _)] => (!value.is_empty()).then(|| words(value)),
@@ -176,7 +178,11 @@ mod tests {
     #[test]
     fn what_all_share_is_said_once() {
         let message = |all: &[(&str, &str)], most| {
-            by_case(all.iter().map(|(title, value)| ((*title).to_owned(), (*value).to_owned())), most)
+            by_case(
+                all.iter().map(|(title, value)| ((*title).to_owned(), (*value).to_owned())),
+                most,
+                LONGEST,
+            )
         };
         assert_eq!(message(&[("a", "quiet"), ("b", "quiet")], 2).as_deref(), Some("quiet"));
         assert_eq!(message(&[("a", ""), ("b", "")], 2), None);

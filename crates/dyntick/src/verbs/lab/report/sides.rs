@@ -71,11 +71,19 @@ fn row(title: &str, measure: &Measure, values: &[Option<Summary>]) -> Option<Row
         figure: measure.name(),
         cells: values.iter().map(|value| measure.cell(value.as_ref())).collect(),
         difference: match others {
+            [other] if values.len() == 2 && first.mean != other.mean && are_alike(first.mean, other.mean) => {
+                Some(NO_DIFFERENCE.to_owned())
+            }
             [other] if values.len() == 2 => Some(measure.difference(first.mean, other.mean)),
             _ => None,
         },
         alike: is_complete && others.iter().all(|other| are_alike(first.mean, other.mean)),
     })
+}
+
+/// Returns true if there are sides, and no figure of them differs.
+pub fn are_all_alike(material: &Material<'_>, measures: &[Measure]) -> bool {
+    material.study.compared.is_some() && !rows(material, measures).iter().any(Row::differs)
 }
 
 /// The table of the figures that differ, at most `most` rows; if none does, of those that are alike. None where there
