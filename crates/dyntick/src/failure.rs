@@ -14,6 +14,7 @@ use dyntick_record::{FileError, RecordError};
 use dyntick_study::Problems;
 use dyntick_system::InputError;
 use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::io::{self, ErrorKind};
 
 /// Prints an error on standard error, and returns it as a value.
@@ -48,9 +49,20 @@ fn of_problems(problems: &Problems) -> Failure {
     Failure { file, line, ..Failure::new(FailureKind::Input, text.trim_end_matches('\n')) }
 }
 
+/// The context of an error that is about a file, whose name begins its text.
+#[derive(Debug)]
+pub struct InFile(pub String);
+
+impl Display for InFile {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 fn of(error: &anyhow::Error) -> Failure {
     let kind = error.chain().find_map(kind).unwrap_or(FailureKind::Input);
-    Failure { file: error.chain().find_map(file), ..Failure::new(kind, in_full(error)) }
+    let file = error.downcast_ref::<InFile>().map(|of| of.0.clone()).or_else(|| error.chain().find_map(file));
+    Failure { file, ..Failure::new(kind, in_full(error)) }
 }
 
 /// The kind of an error, if its type says so. A text without a type is about the input.

@@ -4,7 +4,9 @@
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
-use dyntick_contract::gate::{Figures, Gate, Limit};
+use dyntick_contract::gate::{Figures, Gate, Limit, Measures};
+use dyntick_model::CpuList;
+use dyntick_observe::live::Missing;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,22 +27,50 @@ pub struct Limits {
     junit: Option<PathBuf>,
 }
 
+/// The reason for which figures are missing.
+pub enum Lack {
+    /// Nothing was counted, or nothing that says something of the command.
+    Counts(String),
+    /// Something was not counted, or its names are not known.
+    Part(String),
+}
+
+impl Lack {
+    /// The needs of one thing that is not counted.
+    pub fn part(missing: &Missing) -> Self {
+        Self::Part(format!("cannot know {}: it needs {}", missing.what, missing.needs))
+    }
+
+    fn why(&self) -> &str {
+        let (Self::Counts(why) | Self::Part(why)) = self;
+        why
+    }
+}
+
 impl Limits {
-    /// Refuses limits of functions that this kernel does not have, and a file that cannot be written, before this
-    /// machine is measured.
-    pub fn ensure_usable(&self, suite: &str) -> Result<()> {
-        self.ensure_writable(suite)?;
+    /// Refuses limits that this measurement of these CPUs cannot judge, those of functions that this kernel does not
+    /// have, and a file that cannot be written, before this machine is measured.
+    pub fn ensure_usable(&self, suite: &str, measures: &Measures, cpus: &CpuList) -> Result<()> {
+        self.ensure_judged(suite, measures, cpus)?;
         self.ensure_functions()
     }
 
-    /// Refuses a file that cannot be written. A judgement of an earlier run in it becomes one of a run that has not
-    /// ended.
-    pub fn ensure_writable(&self, suite: &str) -> Result<()> {
-        if let (Some(path), Some(gate)) = (&self.junit, self.judge(None)) {
+    /// Refuses limits that such a measurement cannot judge, and a file that cannot be written. A judgement of an
+    /// earlier run in it becomes one of a run that has not ended.
+    pub fn ensure_judged(&self, suite: &str, measures: &Measures, cpus: &CpuList) -> Result<()> {
+        if let (Some(path), Some(gate)) = (&self.junit, self.judge(&Figures::uncounted(cpus))) {
             output::ensure_writable(path)?;
-            output::file(path, gate.junit(suite, None).as_bytes())?;
+            output::file(path, gate.junit(suite, None, Some("the measurement has not ended")).as_bytes())?;
         }
-        Ok(())
+        if self.require_counts && matches!(measures, Measures::Latencies) {
+            bail!(
+                "--require-counts: this verb measures latency alone; stat, explain, isolate and top count interruptions"
+            );
+        }
+        match self.at_most.iter().find_map(|limit| limit.unjudged(measures)) {
+            Some(why) => bail!("--at-most: {why}"),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a limit of a function that is not in `/proc/kallsyms`: it would be counted 0 times.
@@ -62,30 +92,32 @@ impl Limits {
         }
     }
 
-    /// Judges a measurement, of which nothing could be counted if there are no figures; `None` without limits.
-    pub fn judge(&self, figures: Option<&[Figures]>) -> Option<Gate> {
+    /// Judges a measurement; `None` without limits.
+    pub fn judge(&self, figures: &[Figures]) -> Option<Gate> {
         Gate::judge(&self.at_most, figures)
     }
 
     /// Reports the judgement, and returns the exit status: the command's if it failed, else that of the limits.
-    /// `why` says why nothing was counted.
     pub fn end(
         &self,
         gate: Option<&Gate>,
-        why: Option<&str>,
+        lack: Option<&Lack>,
         suite: &str,
         command: Option<u8>,
     ) -> Result<ExitCode> {
         if let (Some(path), Some(gate)) = (&self.junit, gate) {
-            output::file(path, gate.junit(suite, command).as_bytes())?;
+            output::file(path, gate.junit(suite, command, lack.map(Lack::why)).as_bytes())?;
         }
         for line in gate.iter().flat_map(|gate| gate.complaints()) {
             output::note(line);
         }
         let is_open = gate.is_some_and(|gate| gate.held.is_none());
-        let uncounted = why.filter(|_| self.require_counts || is_open);
-        if let Some(why) = uncounted {
-            output::note(format_args!("cannot count interruptions: {why}"));
+        let is_needed = |lack: &&Lack| is_open || (self.require_counts && matches!(lack, Lack::Counts(_)));
+        let uncounted = lack.filter(is_needed);
+        match uncounted {
+            Some(Lack::Counts(why)) => output::note(format_args!("cannot count interruptions: {why}")),
+            Some(Lack::Part(why)) => output::note(why),
+            None => {}
         }
         let own = gate.map_or(0, Gate::status).max(if uncounted.is_some() { 2 } else { 0 });
         Ok(ExitCode::from(match command {

@@ -3,8 +3,8 @@
 //!
 //! Names of tasks, texts of guests, keys of studies and arguments may contain anything. So every text is cleaned here
 //! ([`clean`]), except in [`rendered`], whose callers have cleaned it. If standard output cannot be written, e.g. on a
-//! full disk, that is an error. If standard error cannot be written, the program continues, since there is no way left
-//! to report it.
+//! full disk, that is an error, and so it is for a result on standard error. If a note cannot be written there, the
+//! program continues, since there is no way left to report it.
 
 mod page;
 mod target;
@@ -23,6 +23,7 @@ use std::fmt::{Display, Write as _};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Prints a text.
@@ -104,6 +105,18 @@ pub fn aside(text: impl Display) {
 /// If it cannot be written, for callers that do nothing else.
 pub fn rendered_aside(text: impl Display) -> Result<()> {
     put_aside(&text.to_string()).context("write to standard error")
+}
+
+/// The exit status of a verb that has written its result: that of a command that failed, else an error if the result
+/// was not written, else `own`.
+///
+/// # Errors
+/// If the result was not written, and no command failed.
+pub fn status_of(written: Result<()>, command: Option<u8>, own: ExitCode) -> Result<ExitCode> {
+    match (written, command) {
+        (Err(error), None | Some(0)) => Err(error),
+        _ => Ok(own),
+    }
 }
 
 /// The output of a screen, whose content was cleaned when it was laid out.

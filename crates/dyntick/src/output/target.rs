@@ -45,6 +45,12 @@ impl Target {
         if self.is_named() { self.rendered(&self.sheet().text(document)) } else { page(document) }
     }
 
+    /// Writes a document after the output of a command, whose last line may have no end.
+    pub fn page_behind(&self, document: &Document) -> Result<()> {
+        let begin = if self.is_named() { "" } else { "\n" };
+        self.rendered(&format!("{begin}{}", self.sheet().text(document)))
+    }
+
     /// Writes a text, cleaned.
     pub fn text(&self, text: &str) -> Result<()> {
         self.rendered(&clean(text))
@@ -65,14 +71,11 @@ impl Target {
 
     /// Writes a value as JSON. If a command ran, it owned standard output: without a file the value then goes to
     /// standard error, like the figures of `stat` and of perf.
+    ///
+    /// # Errors
+    /// If it cannot be written. A command that failed has its own status: see [`super::status_of`].
     pub fn json_beside(&self, command: bool, value: &impl Printed) -> Result<()> {
-        if command && !self.is_named() {
-            // The exit status is the command's, even if the figures could not be written.
-            let _ = rendered_aside(as_json(value)?);
-            Ok(())
-        } else {
-            self.json(value)
-        }
+        if command && !self.is_named() { rendered_aside(as_json(value)?) } else { self.json(value) }
     }
 
     /// Writes JSON of another tool's format.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of where the time of a command's threads went.
 
-use dyntick_record::{Ledger, PROBE, Part, SystemCall};
+mod subject;
+
+pub use subject::{Who, of_measured, of_recorded};
+
+use dyntick_record::{Ledger, MANY_FAULTS, PROBE, Part, SystemCall};
 use dyntick_report::{Block, Cell, Column, Finding, Table, numbers, row};
 
 /// The number of parts that are listed, unless all are requested.
@@ -21,25 +25,15 @@ pub struct Look {
     pub notes: Vec<String>,
 }
 
-/// The name of a command's program.
-pub fn program(command: &[String]) -> Option<&str> {
-    command.first().map(|program| program.rsplit('/').next().unwrap_or(program))
-}
-
-/// The name of the only thread, e.g. of the program that a shell became by exec; else that of the command's program.
-pub fn subject<'a>(ledger: Option<&'a Ledger>, command: &'a [String]) -> Option<&'a str> {
-    let only = ledger.filter(|ledger| ledger.threads == 1).and_then(|ledger| ledger.by_thread.first());
-    only.and_then(|only| only.thread.rsplit_once(" [")).map(|(comm, _)| comm).or_else(|| program(command))
-}
-
 /// The table, and the parts that have an explanation; `who` names the threads. In short those that have a fix.
-pub fn blocks(ledger: &Ledger, who: &str, look: &Look) -> Vec<Block> {
+pub fn blocks(ledger: &Ledger, who: &Who, look: &Look) -> Vec<Block> {
     let parts =
         ledger.parts.iter().filter(|part| share(part, ledger).is_none_or(|share| share >= NEGLIGIBLE));
     let findings: Vec<Finding> = if look.full {
-        parts.filter(|part| has_words(part)).map(finding).collect()
+        alike(parts.filter(|part| has_words(part))).iter().map(|parts| finding(parts)).collect()
     } else {
-        parts.filter(|part| is_helped(part)).take(EXPLAINED).map(in_short).collect()
+        let helped = alike(parts.filter(|part| is_helped(part)));
+        helped.iter().take(EXPLAINED).map(|parts| in_short(parts)).collect()
     };
     let mut blocks = vec![Block::Table(table(ledger, who, look))];
     blocks.extend(ledger.system_calls.as_ref().map(|calls| Block::Table(system_calls(calls, look.full))));
@@ -49,11 +43,8 @@ pub fn blocks(ledger: &Ledger, who: &str, look: &Look) -> Vec<Block> {
     blocks
 }
 
-/// The number of untimed pieces from which on their fix is shown in short.
-const MANY: u64 = 10_000;
-
 fn is_helped(part: &Part) -> bool {
-    !part.fixes.is_empty() && (part.ns.is_some() || part.count >= MANY || part.part == PROBE)
+    !part.fixes.is_empty() && (part.ns.is_some() || part.count >= MANY_FAULTS || part.part == PROBE)
 }
 
 fn has_words(part: &Part) -> bool {
@@ -64,8 +55,8 @@ fn share(part: &Part, ledger: &Ledger) -> Option<f64> {
     Some(part.ns? as f64 / ledger.lived_ns.max(1) as f64)
 }
 
-fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
-    let all = if look.full { ledger.parts.clone() } else { ledger.folded() };
+fn table(ledger: &Ledger, who: &Who, look: &Look) -> Table {
+    let all = if look.full { ledger.detailed() } else { ledger.folded() };
     let (shown, parts) =
         if look.full { (usize::MAX, all.clone()) } else { (LISTED, worth_a_line(&all, ledger)) };
     let duration = |ns: Option<u64>| Cell::known(ns.map(|ns| Cell::Duration(ns as f64)));
@@ -105,7 +96,7 @@ fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
             Column::figure("time", ""),
             Column::figure("of all", ""),
             Column::figure("times", ""),
-            Column::figure("longest", ""),
+            Column::longest(),
             Column::text("where it went"),
         ],
         rows: parts.iter().filter(is_shown).map(row).collect(),
@@ -117,7 +108,7 @@ fn table(ledger: &Ledger, who: &str, look: &Look) -> Table {
 fn worth_a_line(parts: &[Part], ledger: &Ledger) -> Vec<Part> {
     let is_shown = |part: &&Part| match share(part, ledger) {
         Some(share) => share >= NEGLIGIBLE,
-        None => part.count >= MANY || part.part == PROBE,
+        None => part.count >= MANY_FAULTS || part.part == PROBE,
     };
     parts.iter().filter(is_shown).cloned().collect()
 }
@@ -135,7 +126,7 @@ fn system_calls(calls: &[SystemCall], full: bool) -> Table {
             Column::figure("time", ""),
             Column::figure("ran", ""),
             Column::figure("times", ""),
-            Column::figure("longest", ""),
+            Column::longest(),
             Column::text("call"),
         ],
         rows: calls.iter().take(shown).map(row).collect(),
@@ -148,14 +139,36 @@ fn rank(part: &Part) -> (bool, std::cmp::Reverse<Option<u64>>) {
     (part.ns.is_some(), std::cmp::Reverse(part.ns))
 }
 
-fn finding(part: &Part) -> Finding {
-    let by = part.by.iter().map(|by| format!("{} ×{}, {}", by.by, by.count, numbers::duration(by.ns as f64)));
+/// The parts of one kind that have the same explanation and fixes together, e.g. those after a wake-up and after a
+/// preemption, in the order of the first.
+fn alike<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<Vec<&'a Part>> {
+    let mut groups: Vec<Vec<&Part>> = Vec::new();
+    for part in parts {
+        let same = |other: &Part| {
+            (other.part, other.explanation, &other.fixes) == (part.part, part.explanation, &part.fixes)
+        };
+        match groups.iter_mut().find(|group| !part.fixes.is_empty() && same(group[0])) {
+            Some(group) => group.push(part),
+            None => groups.push(vec![part]),
+        }
+    }
+    groups
+}
+
+/// The finding about parts that are alike.
+fn finding(parts: &[&Part]) -> Finding {
+    let part = parts[0];
+    let by = parts.iter().flat_map(|part| &part.by);
+    let by = by.map(|by| format!("{} ×{}, {}", by.by, by.count, numbers::duration(by.ns as f64)));
+    let ns: Option<u64> = parts.iter().map(|part| part.ns).sum();
+    let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
     Finding {
         level: None,
         class: part.part.to_owned(),
-        title: part.title.clone(),
-        occurrence: part.ns.map_or(String::new(), |ns| {
-            format!("{}, {}", numbers::counted(part.count, "time"), numbers::duration(ns as f64))
+        title: titles.join("; "),
+        occurrence: ns.map_or(String::new(), |ns| {
+            let count = parts.iter().map(|part| part.count).sum();
+            format!("{}, {}", numbers::counted(count, "time"), numbers::duration(ns as f64))
         }),
         explanation: part.explanation.to_owned(),
         chain: by.take(4).collect(),
@@ -166,8 +179,8 @@ fn finding(part: &Part) -> Finding {
 }
 
 /// The title, the tasks and the fixes alone.
-fn in_short(part: &Part) -> Finding {
-    let Finding { title, mut chain, fixes, .. } = finding(part);
+fn in_short(parts: &[&Part]) -> Finding {
+    let Finding { title, mut chain, fixes, .. } = finding(parts);
     chain.truncate(1);
     Finding { title, chain, fixes, ..Finding::default() }
 }

@@ -17,6 +17,7 @@ mod recording;
 mod schema;
 mod stat;
 mod top;
+mod turns;
 mod verdict;
 
 use anyhow::Result;

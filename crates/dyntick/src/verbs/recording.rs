@@ -41,6 +41,11 @@ impl What {
     pub fn runs_a_command(&self) -> bool {
         !self.command.is_empty()
     }
+
+    /// Returns true if a command or a process is named.
+    pub fn follows_a_process(&self) -> bool {
+        self.pid.is_some() || self.runs_a_command()
+    }
 }
 
 /// The options of a recording, except its destination; `everywhere`: on all CPUs if none is named.

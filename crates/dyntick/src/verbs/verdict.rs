@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The words of a verdict: the first lines of a report. The rules behind it are in [`dyntick_record::verdict`].
 
+use super::ledger::Who;
 use dyntick_model::Fix;
 use dyntick_record::verdict::{Change, Loss, Verdict};
 use dyntick_record::{Ledger, PROBE};
@@ -9,7 +10,7 @@ use dyntick_report::{Block, numbers};
 /// The subject of a verdict.
 pub enum Subject<'a> {
     /// The threads of a command, by its name.
-    Threads(&'a str, &'a Ledger),
+    Threads(&'a Who, &'a Ledger),
     /// CPUs: their name, their interrupted share of the time, and that of other programs.
     Cpus(String, f64, f64),
 }
@@ -59,12 +60,14 @@ pub fn lost(verdict: &Verdict, subject: &Subject<'_>) -> String {
     text
 }
 
-fn of_threads(who: &str, ledger: &Ledger) -> String {
+fn of_threads(who: &Who, ledger: &Ledger) -> String {
     let mut text = format!(
-        "{who} lost {} of its time: {} of the {} in which it did not sleep.",
+        "{who} lost {} of {} time: {} of the {} in which {} did not sleep.",
         numbers::percent(ledger.lost_share),
+        who.its(),
         numbers::duration(ledger.lost_ns as f64),
         numbers::duration(ledger.awake_ns as f64),
+        who.it(),
     );
     for probe in ledger.parts.iter().filter(|part| part.part == PROBE) {
         text += &format!(
@@ -105,14 +108,18 @@ fn nothing(verdict: &Verdict) -> Option<String> {
     if verdict.losses.is_empty() {
         None
     } else if !verdict.losses.iter().any(|loss| bar.is_exceeded_by(loss)) {
+        let longest = numbers::duration(bar.longest_ns as f64);
+        // In virtual time the pieces' durations say nothing.
+        let is_known = verdict.losses.iter().any(|loss| loss.longest_ns.is_some());
+        let pieces = if is_known { format!(", and no piece takes {longest}") } else { String::new() };
         Some(format!(
-            "Nothing here is worth a change: no cause has {} % of the time, and no piece takes {}.",
-            bar.share * 100.0,
-            numbers::duration(bar.longest_ns as f64)
+            "Nothing here is worth a change: no cause has {} % of the time{pieces}.",
+            bar.share * 100.0
         ))
     } else if verdict.needs_cpus {
         Some(
-            "What helps depends on the CPUs that must be quiet: name some of them, and not all, with -C."
+            "What helps depends on the CPUs that must be quiet: name some of them, and not all, with -C. With \
+             dyntick isolate -C LIST -- COMMAND they are the command's alone."
                 .to_owned(),
         )
     } else {
@@ -139,6 +146,7 @@ mod tests {
     #[test]
     fn verdict_is_a_few_plain_lines() {
         let loss = |what: &str, ns, share, fix| Loss {
+            part: "",
             what: what.to_owned(),
             ns: Some(ns),
             share,
@@ -165,7 +173,7 @@ mod tests {
         };
         let ledger =
             Ledger { lost_ns: 592_000_000, awake_ns: 1_411_600_000, lost_share: 0.42, ..Ledger::default() };
-        insta::assert_snapshot!("command", text(&verdict, &Subject::Threads("app", &ledger)));
+        insta::assert_snapshot!("command", text(&verdict, &Subject::Threads(&Who::named("app"), &ledger)));
         let quiet = Verdict {
             losses: vec![Loss { longest_ns: Some(20_000), ..loss("the tick", 7_000_000, 0.005, None) }],
             bar: verdict.bar,

@@ -6,18 +6,22 @@ use dyntick_record::{CauseFindings, Findings, Section};
 
 /// The figures of each CPU, or of the threads of `--of` as those of the command, and the share of time that was lost.
 pub fn of(findings: &Findings) -> Vec<Figures> {
-    let of_cpu = |cpu: u32, section: &Section| Figures {
-        cpu: Some(cpu),
-        seconds: findings.seconds,
-        interruptions: Some(Counted {
+    let of_cpu = |cpu: u32, section: &Section| {
+        let interruptions = Counted {
             count: section.interruptions,
             ticks: Some(section.causes.iter().map(|cause| cause.ticks).sum()),
             ns: Some(section.interrupted_ns),
-            longest_ns: interruptions(section).filter_map(|cause| cause.durations_ns).map(|of| of.max).max(),
+            longest_ns: longest(section),
             ..Counted::default()
-        }),
-        causes: interruptions(section).map(counted).collect(),
-        lost: None,
+        };
+        let figures = Figures {
+            cpu: Some(cpu),
+            seconds: findings.seconds,
+            interruptions: Some(interruptions),
+            causes: section.causes.iter().map(counted).collect(),
+            ..Figures::default()
+        };
+        figures.with_anonymous()
     };
     let of_command = findings.ledger.iter().map(|ledger| Figures::of_ledger(ledger, findings.seconds));
     let cpus = findings.cpus.iter().map(|cpu| of_cpu(cpu.cpu, &cpu.section));
@@ -27,14 +31,18 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
     cpus.chain(threads).chain(of_command).collect()
 }
 
-fn interruptions(section: &Section) -> impl Iterator<Item = &CauseFindings> {
-    section.causes.iter().filter(|cause| cause.interruptions > 0)
+/// The longest interruption; 0 if there was none, and `None` if that of one cause is not known.
+fn longest(section: &Section) -> Option<u64> {
+    let had = section.causes.iter().filter(|cause| cause.interruptions > 0);
+    let each: Option<Vec<u64>> = had.map(|cause| Some(cause.durations_ns?.max)).collect();
+    each.map(|each| each.into_iter().max().unwrap_or(0))
 }
 
 fn counted(cause: &CauseFindings) -> Counted {
     Counted {
         name: cause.cause.to_string(),
-        count: cause.interruptions,
+        count: if cause.interruptions > 0 { cause.interruptions } else { cause.count.unwrap_or(0) },
+        interrupts: cause.interruptions > 0,
         ticks: Some(cause.ticks),
         ns: cause.total_ns,
         longest_ns: cause.durations_ns.map(|of| of.max),

@@ -11,6 +11,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_contract::explain::Explanation;
+use dyntick_contract::gate::Measures;
+use dyntick_model::CpuList;
 use dyntick_record::{Of, Record};
 use dyntick_system::exit_code;
 use std::path::PathBuf;
@@ -57,6 +59,29 @@ impl Arguments {
     }
 }
 
+/// Returns true if no process or thread has this number.
+fn has_ended(of: &Of) -> bool {
+    matches!(of, Of::Numbered(number) if !std::path::Path::new(&format!("/proc/{number}")).exists())
+}
+
+/// The kernel's function in which the first of these threads is asleep now, in words; `None` if it is not asleep, or
+/// nothing is known of it.
+fn waits(record: &Record, of: &Of) -> Option<String> {
+    let tid = *record.threads_of(of).first()?;
+    let path = format!("/proc/{tid}/wchan");
+    let function =
+        std::fs::read_to_string(&path).ok().filter(|function| !matches!(function.as_str(), "" | "0"))?;
+    let holder = match function.as_str() {
+        "locks_lock_inode_wait"
+        | "flock_lock_inode_wait"
+        | "posix_lock_inode_wait"
+        | "fcntl_setlk"
+        | "do_lock_file_wait" => ": a lock on a file, whose holder /proc/locks names",
+        _ => "",
+    };
+    Some(format!("its thread {tid} waits in {function}() ({path}){holder}"))
+}
+
 /// Explains a record. The status is 0, or that of the recorded command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.html {
@@ -65,14 +90,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     // A record may be of a machine with another kernel.
     match &arguments.file {
-        Some(_) => arguments.limits.ensure_writable("dyntick explain")?,
-        None => arguments.limits.ensure_usable("dyntick explain")?,
+        Some(_) => {
+            // Its CPUs are not known yet.
+            let (measures, cpus) = (Measures::interruptions(true), CpuList::default());
+            arguments.limits.ensure_judged("dyntick explain", &measures, &cpus)?
+        }
+        None => {
+            let follows = arguments.what.follows_a_process() || arguments.of.is_some();
+            let options = options(&arguments.what, arguments.of.is_some())?;
+            let measures = Measures::interruptions(follows);
+            arguments.limits.ensure_usable("dyntick explain", &measures, &options.cpus)?
+        }
     }
     let (record, status) = match &arguments.file {
         Some(file) => {
             dyntick_system::leave_half_of_memory();
             (Record::open(file)?, None)
         }
+        None if arguments.of.as_ref().is_some_and(has_ended) => bail!(
+            "cannot explain the thread or process of --of: /proc has none of this number; see ps -eLo pid,tid,comm"
+        ),
         None => take(&arguments.what, &options(&arguments.what, arguments.of.is_some())?)?,
     };
     let explained = match &arguments.of {
@@ -87,26 +124,39 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         },
     };
     let findings = explained.findings();
-    let gate = arguments.limits.judge(Some(&figures::of(&findings)));
+    let gate = arguments.limits.judge(&figures::of(&findings));
     if let Some(none) = findings.threads.as_ref().filter(|threads| threads.threads == 0) {
-        bail!(
-            "{} was not seen to run on CPU {cpus} while it was recorded: names are those of /proc/PID/comm; to keep a \
-             program there, start it by taskset -c {cpus}",
-            none.of,
-            cpus = record.about.cpus
-        );
+        let cpus = &record.about.cpus;
+        let of = arguments.of.as_ref().filter(|_| arguments.file.is_none());
+        let waiting = of.and_then(|of| waits(&record, of));
+        match waiting {
+            Some(waiting) => {
+                bail!("{} was not seen to run on CPU {cpus} while it was recorded: {waiting}", none.of)
+            }
+            None => bail!(
+                "{} was not seen to run on CPU {cpus} while it was recorded: names are those of /proc/PID/comm; to \
+                 keep a program there, start it by taskset -c {cpus}",
+                none.of
+            ),
+        }
     }
     if let Some(path) = &arguments.html {
         let document = report::document(&explained, &findings, true);
         output::file(path, dyntick_report::html(&document).as_bytes())?;
     }
-    if arguments.json {
+    let written = if arguments.json {
         let explanation = Explanation { findings: &findings, gate: gate.clone() };
-        arguments.target.json_beside(arguments.what.runs_a_command(), &explanation)?
+        arguments.target.json_beside(arguments.what.runs_a_command(), &explanation)
     } else {
         let document = report::document(&explained, &findings, arguments.full);
-        arguments.target.page(&document)?;
-    }
+        if arguments.what.runs_a_command() {
+            arguments.target.page_behind(&document)
+        } else {
+            arguments.target.page(&document)
+        }
+    };
+    let command = status.map(exit_code);
     let suite = format!("dyntick explain {}", shell::command(&findings.command));
-    arguments.limits.end(gate.as_ref(), None, suite.trim(), status.map(exit_code))
+    let own = arguments.limits.end(gate.as_ref(), None, suite.trim(), command)?;
+    output::status_of(written, command, own)
 }

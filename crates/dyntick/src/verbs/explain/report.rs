@@ -6,7 +6,7 @@ mod in_short;
 use crate::classes::Classes;
 use crate::few::few;
 use crate::occurrences;
-use crate::verbs::{ledger, verdict};
+use crate::verbs::{ledger, turns, verdict};
 use dyntick_check::shell;
 use dyntick_model::CpuList;
 use dyntick_record::{
@@ -29,18 +29,19 @@ const ZOOM_NS: u64 = 100_000_000;
 
 /// Makes the document: the verdict, the evidence for it, and if it is to be `full`, every cause and a timeline.
 pub fn document(explained: &Explained<'_>, findings: &Findings, full: bool) -> Document {
+    let turns = explained.about.machine.has_turns();
     let mut blocks: Vec<Block> = doubts(findings).into_iter().map(Block::Paragraph).collect();
-    blocks.extend(verdict::blocks(&findings.verdict, &subject(findings)));
+    blocks.extend(verdict::blocks(&findings.verdict, &subject(findings, &whose(findings))));
     // Threads that slept nearly all the time are not what a reader asks about.
     if let Some(ledger) = findings.ledger.as_ref().filter(|_| full || findings.verdict.of_threads) {
-        blocks.extend(ledger::blocks(ledger, whose(findings), &ledger::Look { full, notes: Vec::new() }));
+        blocks.extend(ledger::blocks(ledger, &whose(findings), &ledger::Look { full, notes: Vec::new() }));
     }
     if full {
         blocks.push(Block::Timeline(timeline(explained, findings)));
         blocks.extend(findings.cpus.iter().flat_map(|cpu| section(of_cpu(cpu), &cpu.section)));
         blocks.extend(findings.threads.iter().flat_map(|of| section(of_threads(of), &of.section)));
     } else {
-        blocks.extend(in_short::blocks(findings));
+        blocks.extend(in_short::blocks(findings, turns));
     }
     if !findings.notes.is_empty() {
         blocks.push(Block::Paragraph(format!("Notes: {}.", findings.notes.join("; "))));
@@ -54,17 +55,17 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, full: bool) -> D
         Some(threads) => threads.of.clone(),
         None => occurrences::cpus(&explained.about.cpus),
     };
-    Document {
+    let document = Document {
         title: format!("What interrupted {who}{command}"),
         question: format!("{:.3} s of Linux {}", findings.seconds, findings.kernel),
         blocks,
         ..Document::default()
-    }
+    };
+    if turns { turns::page(document) } else { document }
 }
 
 /// The subject of the verdict: the threads whose time is known, else the CPUs.
-fn subject(findings: &Findings) -> verdict::Subject<'_> {
-    let who = whose(findings);
+fn subject<'a>(findings: &'a Findings, who: &'a ledger::Who) -> verdict::Subject<'a> {
     if let Some(ledger) = findings.ledger.as_ref().filter(|_| findings.verdict.of_threads) {
         return verdict::Subject::Threads(who, ledger);
     }
@@ -82,10 +83,11 @@ fn subject(findings: &Findings) -> verdict::Subject<'_> {
 }
 
 /// The threads of the ledger, in words.
-fn whose(findings: &Findings) -> &str {
+fn whose(findings: &Findings) -> ledger::Who {
     match &findings.threads {
-        Some(threads) => &threads.of,
-        None => ledger::subject(findings.ledger.as_ref(), &findings.command).unwrap_or("the process"),
+        Some(threads) => ledger::Who::named(&threads.of),
+        None => ledger::of_recorded(findings.ledger.as_ref(), &findings.command)
+            .unwrap_or_else(|| ledger::Who::named("the process")),
     }
 }
 
@@ -183,8 +185,8 @@ fn causes(causes: &[CauseFindings]) -> Table {
             Column::figure("time", ""),
             Column::figure("of all", ""),
             Column::figure("median", "").spare(2),
-            Column::figure("p99", "").spare(3),
-            Column::figure("longest", ""),
+            Column::figure("p99", "").spare(3).extreme(),
+            Column::longest(),
             Column::text("cause"),
         ],
         rows: causes.iter().take(MOST_CAUSES).map(row).collect(),

@@ -5,17 +5,18 @@ mod changes;
 mod pairs;
 mod report;
 
-use crate::gate::Limits;
+use crate::gate::{Lack, Limits};
 use crate::output::{self, Target};
 use crate::verbs::compare::Direction;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_check::shell;
-use dyntick_contract::isolate::{Planned, Report};
+use dyntick_contract::gate::Measures;
+use dyntick_contract::isolate::{Left, Planned, Report};
 use dyntick_isolate::apply::ApplyError;
 use dyntick_isolate::{
     Facts, IsolateError, Isolation, Journal, JournalError, Live, PartitionKind, Placement, Request, Restored,
-    Running, plan, received, restore,
+    Running, group_outside, keep_signals, plan, received, restore,
 };
 use dyntick_model::CpuList;
 use dyntick_model::text::clean_line;
@@ -99,11 +100,11 @@ pub struct Arguments {
 /// Isolates, runs, reports, and restores everything. The status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
-    arguments.limits.ensure_usable("dyntick isolate")?;
     if arguments.restore {
         return put_back(arguments);
     }
     let request = request(arguments)?;
+    arguments.limits.ensure_usable("dyntick isolate", &Measures::interruptions(true), &request.cpus)?;
     if arguments.dry_run {
         let facts = Facts::read(&Live, &request.cpus)?;
         let planned = plan(&facts, &request);
@@ -120,6 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Err(error) = find_as_shell(program) {
         return Ok(not_started(program, &error));
     }
+    keep_signals();
     if let Some(pairs) = arguments.compare {
         return pairs::run(arguments, &request, pairs);
     }
@@ -174,8 +176,7 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     note_limits_left(&isolation);
     isolation.announce(dyntick_observe::trace::TraceSession::own_folders())?;
     let start = || isolation.start(&arguments.command, arguments.fifo);
-    let partition = isolation.applied.partition.is_some();
-    let (proof, ended) = observed(arguments, request, partition, start)?;
+    let (proof, ended) = observed(arguments, request, isolation.applied.partition.as_deref(), start)?;
     let held = isolation.partition_holds();
     let applied = std::mem::take(&mut isolation.applied);
     let restored = isolation.end().context(NOT_PUT_BACK)?;
@@ -183,26 +184,58 @@ fn isolated(arguments: &Arguments, request: &Request, mut isolation: Isolation) 
     if !restored.failed.is_empty() && (arguments.json || arguments.target.is_named()) {
         output::note(report::not_whole(&restored));
     }
-    finish(arguments, ended, |status| {
-        Report::new(request, &arguments.command, status, &applied, held, proof, restored)
+    finish(arguments, ended, |ended| {
+        let report = Report::new(request, &arguments.command, ended.status, &applied, held, proof, restored);
+        Report { left: ended.left, ..report }
     })
 }
 
-/// Reports the limits of the present control group, which the command leaves for the partition.
+/// Reports the limits of the present control group: those that the command leaves for the partition, and those that it
+/// keeps. A partition is a group of cgroup v2, so a quota of control groups v1 stays.
 fn note_limits_left(isolation: &Isolation) {
-    if isolation.applied.partition.is_none() {
-        return;
-    }
+    let has_partition = isolation.applied.partition.is_some();
     let mut owners = Owners::default();
     owners.look([std::process::id() as i32]);
-    for quota in owners.quotas.values() {
+    for quota in owners.limits.values().filter_map(|quotas| quotas.first()) {
+        let words = quota.words();
+        if has_partition && quota.is_v2() {
+            output::note(format_args!(
+                "the command leaves its CPU quota, {words}: it runs without one while it is isolated"
+            ));
+        } else {
+            output::note(format_args!(
+                "the command keeps its CPU quota, {words}: it is throttled while it is isolated, too"
+            ));
+        }
+    }
+    for limit in owners.memory_limits.values().flatten().filter(|_| has_partition) {
         output::note(format_args!(
-            "the command leaves its CPU quota, {quota}: it runs without one while it is isolated"
+            "the command leaves its memory limit, {}: it runs without it while it is isolated",
+            limit.words()
         ));
     }
-    for group in owners.memory.values() {
-        output::note(format_args!("the command leaves /{group}, and its memory.high, while it is isolated"));
-    }
+}
+
+/// The end of a command.
+struct Ended {
+    status: ExitStatus,
+    left: Option<Left>,
+}
+
+/// Waits for the end of a command, and looks where that was.
+fn ended(running: Running, partition: Option<&Path>) -> std::io::Result<Ended> {
+    let mut left = None;
+    let status =
+        running.wait(|process| left = partition.and_then(|partition| left_for(process, partition)))?;
+    Ok(Ended { status, left })
+}
+
+/// The control group for which a process has left the partition.
+fn left_for(process: i32, partition: &Path) -> Option<Left> {
+    let group = group_outside(process, partition)?;
+    let mut owners = Owners::default();
+    owners.look([process]);
+    Some(Left { group, quota: owners.quotas.remove(&process) })
 }
 
 const NOT_PUT_BACK: &str =
@@ -221,48 +254,50 @@ fn given_up(restored: &Result<Restored, JournalError>) {
 fn only_pinned(arguments: &Arguments, request: &Request) -> Result<ExitCode> {
     let placement = Placement { cpus: request.cpus.clone(), partition: None, fifo: arguments.fifo };
     let (proof, ended) =
-        observed(arguments, request, false, || Running::start(&arguments.command, &placement))?;
-    finish(arguments, ended, |status| {
+        observed(arguments, request, None, || Running::start(&arguments.command, &placement))?;
+    finish(arguments, ended, |ended| {
         let (applied, restored) = Default::default();
-        Report::new(request, &arguments.command, status, &applied, None, proof, restored)
+        Report::new(request, &arguments.command, ended.status, &applied, None, proof, restored)
     })
 }
 
 fn observed(
     arguments: &Arguments,
     request: &Request,
-    partition: bool,
+    partition: Option<&Path>,
     start: impl FnOnce() -> std::io::Result<Running>,
-) -> Result<(Proof, std::io::Result<ExitStatus>)> {
+) -> Result<(Proof, std::io::Result<Ended>)> {
     let words: Vec<String> =
         arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let observed = proof::observe(&request.cpus, partition, &words, |begun| {
+    let observed = proof::observe(&request.cpus, partition.is_some(), &words, |begun| {
         let running = start()?;
         begun(running.process());
-        running.wait()
+        self::ended(running, partition)
     });
     observed.context("the trace cannot be read")
 }
 
 fn finish(
     arguments: &Arguments,
-    ended: std::io::Result<ExitStatus>,
-    report: impl FnOnce(ExitStatus) -> Report,
+    ended: std::io::Result<Ended>,
+    report: impl FnOnce(Ended) -> Report,
 ) -> Result<ExitCode> {
-    let status = match ended {
-        Ok(status) => status,
+    let ended = match ended {
+        Ok(ended) => ended,
         Err(error) => return Ok(not_started(&arguments.command[0], &error)),
     };
-    let mut report = report(status);
+    let status = ended.status;
+    let mut report = report(ended);
     report.exceeded = arguments.max_interruptions.map(|most| report.interruptions() > most);
-    report.gate = arguments.limits.judge(report.figures().as_deref());
-    report::write(&report, arguments.json, arguments.full, &arguments.target)?;
+    report.gate = arguments.limits.judge(&report.figures());
+    let written = report::write(&report, arguments.json, arguments.full, &arguments.target);
     let suite = format!("dyntick isolate {}", shell::command(&report.command));
     let left = report.has_left().then_some("the command did not run on its CPUs");
-    let why = report.proof.no_trace.as_deref().or(left);
-    let own = arguments.limits.end(report.gate.as_ref(), why, &suite, Some(exit_code(status)))?;
+    let lack = report.proof.no_trace.as_deref().or(left).map(|why| Lack::Counts(why.to_owned()));
+    let command = Some(exit_code(status));
+    let own = arguments.limits.end(report.gate.as_ref(), lack.as_ref(), &suite, command)?;
     let is_disturbed = own == ExitCode::SUCCESS && report.exceeded == Some(true);
-    Ok(if is_disturbed { ExitCode::from(1) } else { own })
+    output::status_of(written, command, if is_disturbed { ExitCode::from(1) } else { own })
 }
 
 /// The status of a command that cannot be started, as of env(1), chrt(1) and others.

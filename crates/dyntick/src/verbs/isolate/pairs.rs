@@ -2,13 +2,14 @@
 //! `dyntick isolate --compare`: the command as it is and isolated, in turn, and the difference.
 
 use super::{Arguments, given_up};
-use crate::output;
 use crate::verbs::compare;
+use crate::{measuring, output};
 use anyhow::{Context, Result, bail};
 use dyntick_contract::stat;
 use dyntick_count::{Measured, Session};
 use dyntick_explain::LONGEST_IDLE_EXIT_NS;
-use dyntick_isolate::{Facts, Isolation, Live, Placement, Request, Running};
+use dyntick_isolate::apply::ApplyError;
+use dyntick_isolate::{Facts, IsolateError, Isolation, Live, Placement, Request, Running, received};
 use dyntick_lab::sides::{self, KnownSide, SideError};
 use dyntick_model::Clock;
 use dyntick_observe::live::{self, Choice, Kind};
@@ -76,7 +77,7 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
     let target = arguments.target.clone();
     let (patterns, better) = (arguments.metric.clone(), arguments.better);
     let question = compare::Arguments::of_runs(patterns, better, arguments.json, arguments.full, target);
-    let wanted = question.wanted()?;
+    let wanted = sides::Wanted { are_runs: true, ..question.wanted()? };
     let figures = OWN.len() + wanted.picks.len();
     let fewest = fewest_runs(figures);
     if (pairs as usize) < fewest {
@@ -95,67 +96,118 @@ pub fn run(arguments: &Arguments, request: &Request, pairs: u32) -> Result<ExitC
         longest_idle_exit_ns: Some(LONGEST_IDLE_EXIT_NS),
     };
     // One for all runs: the kernel verifies its programs for a second, and changes its text to call them.
-    let mut session = Session::open(&counted, Choice::Auto)?;
-    let begin = Instant::now();
-    let (mut as_it_is, mut isolated) = (Vec::new(), Vec::new());
-    for pair in 1..=pairs {
-        as_it_is.push(one(arguments, request, &mut session, Side::AsItIs, folder.path(), pair)?);
-        if pair == 1 {
-            // A figure that is not in the output is an error now, and not after all runs.
-            known(Side::AsItIs, &as_it_is, folder.path(), &wanted)?;
+    let mut session = Session::open_without_signals(&counted, Choice::Auto)?;
+    session.lacks_real_time_limit(measuring::adviser()?.lacks_real_time_limit());
+    let mut pairs = Pairs { arguments, request, folder: folder.path(), count: pairs, session };
+    match pairs.sides(&wanted)? {
+        Some(sides) => compare::judged(sides.into(), &question),
+        None => {
+            let signal = received().unwrap_or_default();
+            output::note(format_args!("ended by signal {signal} before the last pair: nothing is compared"));
+            Ok(ExitCode::from(128 + signal as u8))
         }
-        isolated.push(one(arguments, request, &mut session, Side::Isolated, folder.path(), pair)?);
-        let left = begin.elapsed().as_secs_f64() / f64::from(pair) * f64::from(pairs - pair);
-        output::step(format_args!("pair {pair} of {pairs} done, about {left:.0} s left"));
     }
-    let sides = [
-        known(Side::AsItIs, &as_it_is, folder.path(), &wanted)?,
-        known(Side::Isolated, &isolated, folder.path(), &wanted)?,
-    ];
-    compare::judged(sides.into(), &question)
 }
 
-/// Runs and measures the command once. Its standard output goes to a file.
-fn one(
-    arguments: &Arguments,
-    request: &Request,
-    session: &mut Session,
-    side: Side,
-    folder: &Path,
-    number: u32,
-) -> Result<Run> {
-    let path = folder.join(side.label()).join(format!("run-{number}"));
-    let output = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
-    let run = match side {
-        Side::AsItIs => {
-            let placement = Placement { cpus: dyntick_latency::allowed(), partition: None, fifo: None };
-            measured(request, session, || Running::start_into(&arguments.command, &placement, Some(output)))
-        }
-        Side::Isolated => {
-            let own = std::env::current_exe().context("find this program")?;
-            let isolation = Isolation::begin(request, &arguments.command, &own, given_up)
-                .context("cannot isolate the CPUs")?;
-            if number == 1 {
-                super::note_limits_left(&isolation);
+/// The runs of a command on both sides.
+struct Pairs<'a> {
+    arguments: &'a Arguments,
+    request: &'a Request,
+    /// Has the output of each side in its folder.
+    folder: &'a Path,
+    count: u32,
+    session: Session,
+}
+
+impl Pairs<'_> {
+    /// Runs the command on each side in turn; `None` if a signal ended it.
+    fn sides(&mut self, wanted: &sides::Wanted) -> Result<Option<[KnownSide; 2]>> {
+        let begin = Instant::now();
+        let (mut as_it_is, mut isolated) = (Vec::new(), Vec::new());
+        for pair in 1..=self.count {
+            let Some(run) = self.one(Side::AsItIs, pair)? else { return Ok(None) };
+            as_it_is.push(run);
+            if pair == 1 {
+                // A figure that is not in the output is an error now, and not after all runs.
+                known(Side::AsItIs, &as_it_is, self.folder, wanted)?;
             }
-            let start = || isolation.start_into(&arguments.command, arguments.fifo, Some(output));
-            let run = measured(request, session, start);
-            isolation.end().context(super::NOT_PUT_BACK)?;
-            run
+            let Some(run) = self.one(Side::Isolated, pair)? else { return Ok(None) };
+            isolated.push(run);
+            let left = begin.elapsed().as_secs_f64() / f64::from(pair) * f64::from(self.count - pair);
+            output::step(format_args!("pair {pair} of {} done, about {left:.0} s left", self.count));
         }
-    };
-    let (run, status) = run?;
-    if !status.success() {
-        bail!("cannot compare: the command ended with {status} in run {number}, {}", side.label());
+        Ok(Some([
+            known(Side::AsItIs, &as_it_is, self.folder, wanted)?,
+            known(Side::Isolated, &isolated, self.folder, wanted)?,
+        ]))
     }
-    Ok(run)
+
+    /// Runs and measures the command once; `None` if a signal came. Its standard output goes to a file.
+    fn one(&mut self, side: Side, number: u32) -> Result<Option<Run>> {
+        if received().is_some() {
+            return Ok(None);
+        }
+        let path = self.folder.join(side.label()).join(format!("run-{number}"));
+        let output = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        let run = match side {
+            Side::AsItIs => self.as_it_is(output)?,
+            Side::Isolated => match self.isolated(output, number == 1)? {
+                Some(run) => run,
+                None => return Ok(None),
+            },
+        };
+        let (run, status) = run;
+        // The signal reached the command too, so its status says nothing of its own.
+        if received().is_some() {
+            return Ok(None);
+        }
+        if !status.success() {
+            bail!("cannot compare: the command ended with {status} in run {number}, {}", side.label());
+        }
+        Ok(Some(run))
+    }
+
+    fn as_it_is(&mut self, output: File) -> Result<(Run, ExitStatus)> {
+        let placement = Placement { cpus: dyntick_latency::allowed(), partition: None, fifo: None };
+        let command = &self.arguments.command;
+        let start = || Running::start_into(command, &placement, Some(output));
+        let (run, ended) = measured(self.request, &mut self.session, None, start)?;
+        Ok((run, ended.status))
+    }
+
+    /// The same isolated; `None` if a signal came before the CPUs were.
+    fn isolated(&mut self, output: File, is_first: bool) -> Result<Option<(Run, ExitStatus)>> {
+        let own = std::env::current_exe().context("find this program")?;
+        let command = &self.arguments.command;
+        let isolation = match Isolation::begin(self.request, command, &own, given_up) {
+            Ok(isolation) => isolation,
+            // Dropping the isolation has restored it.
+            Err(IsolateError::Apply(ApplyError::Stopped)) => return Ok(None),
+            Err(error) => return Err(error).context("cannot isolate the CPUs"),
+        };
+        if is_first {
+            super::note_limits_left(&isolation);
+        }
+        let start = || isolation.start_into(command, self.arguments.fifo, Some(output));
+        let run = measured(self.request, &mut self.session, isolation.applied.partition.as_deref(), start);
+        let restored = isolation.end().context(super::NOT_PUT_BACK)?;
+        if !restored.failed.is_empty() {
+            output::note(super::report::not_whole(&restored));
+        }
+        let (run, ended) = run?;
+        match ended.left {
+            Some(left) => bail!("cannot compare: the command left its partition for {left}"),
+            None => Ok(Some((run, ended.status))),
+        }
+    }
 }
 
 fn measured(
     request: &Request,
     session: &mut Session,
+    partition: Option<&Path>,
     start: impl FnOnce() -> std::io::Result<Running>,
-) -> Result<(Run, ExitStatus)> {
+) -> Result<(Run, super::Ended)> {
     // Begun before the command: a short one would have ended before it is followed.
     let (mut running, started) = session.start_by(|| {
         let started = start()?;
@@ -163,15 +215,15 @@ fn measured(
     })?;
     let end = running.wait(None);
     let measured = running.finish(end)?;
-    let status = started.wait()?;
+    let ended = super::ended(started, partition)?;
     let is_isolated = |cpu: u32| request.cpus.contains(cpu);
     let figures = stat::figures(&measured, &crate::measuring::adviser()?);
-    let own = figures.iter().flatten().filter(|of| of.cpu.is_some_and(is_isolated));
+    let own = figures.iter().filter(|of| of.cpu.is_some_and(is_isolated));
     let interruptions: Option<u64> =
         own.map(|of| of.interruptions.as_ref().map(|all| all.count)).sum::<Option<u64>>();
-    let interruptions = figures.as_ref().and(interruptions).map(|count| count as f64 / measured.seconds());
+    let interruptions = interruptions.map(|count| count as f64 / measured.seconds());
     let ledger = stat::ledger(&measured);
-    Ok((Run { measured, ledger, interruptions }, status))
+    Ok((Run { measured, ledger, interruptions }, ended))
 }
 
 /// A side with dyntick's own figures, and those of the command's output if a reader knows it.
@@ -199,6 +251,11 @@ fn known(side: Side, runs: &[Run], folder: &Path, wanted: &sides::Wanted) -> Res
             parts: Vec::new(),
             notes: Vec::new(),
         },
+        // The file is gone when the user reads of it.
+        Err(SideError::File { path, error }) => {
+            let run = path.file_name().unwrap_or_default().to_string_lossy().replace('-', " ");
+            bail!("cannot compare: {run}, {}: {error}", side.label())
+        }
         read => read?,
     };
     known.side.metrics.extend(OWN.iter().filter_map(figures));

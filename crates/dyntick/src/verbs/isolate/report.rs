@@ -3,18 +3,21 @@
 
 use crate::occurrences;
 use crate::output::{self, Sheet, Target};
-use crate::verbs::{ledger, verdict};
+use crate::verbs::ledger::Who;
+use crate::verbs::{ledger, turns, verdict};
 use anyhow::Result;
 use dyntick_check::shell;
 use dyntick_contract::isolate::Report;
 use dyntick_explain::Summary;
-use dyntick_isolate::{Isolation, Plan, Restored, Subject};
+use dyntick_isolate::{Change, Isolation, Plan, Restored, Subject};
 use dyntick_model::text::clean_line;
+use dyntick_observe::facts::{Irq, irqs};
 use dyntick_record::Ledger;
 use dyntick_record::proof::{Cause, Trace};
 use dyntick_record::verdict::Verdict;
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Writes a report into the named file, else to standard error, since the command owned standard output.
 pub fn write(report: &Report, json: bool, full: bool, target: &Target) -> Result<()> {
@@ -22,9 +25,7 @@ pub fn write(report: &Report, json: bool, full: bool, target: &Target) -> Result
         (true, _) => target.json_beside(true, report),
         (false, true) => target.page(&document(report, full)),
         (false, false) => {
-            // The exit status is the command's, even if the report could not be written.
-            let _ = output::rendered_aside(format!("\n{}", Sheet::aside().text(&document(report, full))));
-            Ok(())
+            output::rendered_aside(format!("\n{}", Sheet::aside().text(&document(report, full))))
         }
     }
 }
@@ -42,15 +43,22 @@ fn document(report: &Report, full: bool) -> Document {
         let ended = "another process ended the partition while the command ran";
         blocks.push(Block::Paragraph(ended.to_owned()));
     }
-    if report.has_left() {
-        let left =
-            "the command did not run on these CPUs: it changed its affinity, or joined another control group";
-        blocks.push(Block::Paragraph(left.to_owned()));
-    }
+    let left = match &report.left {
+        Some(left) => {
+            Some(format!("the command left its partition for {left}: from then on it was not isolated"))
+        }
+        None if report.has_left() => Some(
+            "the command did not run on these CPUs: it changed its affinity, or joined another control group"
+                .to_owned(),
+        ),
+        None => None,
+    };
+    blocks.extend(left.map(|left| Block::Paragraph(clean_line(&left))));
     let result = match &report.proof.trace {
         Some(trace) => {
             if let Some(ledger) = &trace.ledger {
-                let who = ledger::subject(Some(ledger), &report.command).unwrap_or("the command");
+                let who = ledger::of_recorded(Some(ledger), &report.command);
+                let who = &who.unwrap_or_else(|| Who::named("the command"));
                 // A program that slept nearly all the time lost nothing worth a sentence.
                 if full || trace.verdict.of_threads {
                     blocks.extend(of_time(ledger, &trace.verdict, who, full));
@@ -67,7 +75,9 @@ fn document(report: &Report, full: bool) -> Document {
         blocks.push(Block::Paragraph(lines.join("\n")));
     }
     let title = format!("CPU {}, {seconds:.2} s, {how}; {command} ({})", report.cpus, report.status);
-    Document { title: clean_line(&title), question: result, blocks, ..Document::default() }
+    let document = Document { title: clean_line(&title), question: result, blocks, ..Document::default() };
+    let turns = report.proof.trace.as_ref().is_some_and(|trace| trace.turns);
+    if turns { turns::page(document) } else { document }
 }
 
 /// The share of lost time from which on its parts are shown.
@@ -77,7 +87,7 @@ const WORTH_A_TABLE: f64 = 0.001;
 const FOREMOST: usize = 5;
 
 /// The time of the command's threads.
-fn of_time(ledger: &Ledger, verdict: &Verdict, who: &str, full: bool) -> Vec<Block> {
+fn of_time(ledger: &Ledger, verdict: &Verdict, who: &Who, full: bool) -> Vec<Block> {
     let lost = verdict::lost(verdict, &verdict::Subject::Threads(who, ledger));
     let mut blocks = vec![Block::Paragraph(lost)];
     if full || ledger.lost_share >= WORTH_A_TABLE {
@@ -143,6 +153,9 @@ fn traced(trace: &Trace, seconds: f64, full: bool, blocks: &mut Vec<Block>) -> S
     let beside = beside(trace);
     match count {
         0 => format!("quiet: no interruption, no tick{beside}"),
+        _ if trace.turns => {
+            format!("{}, {} of them ticks{beside}", numbers::counted(count, "interruption"), trace.ticks())
+        }
         _ => format!(
             "{}, {} of them ticks{beside}; the longest interruption took {}",
             numbers::counted(count, "interruption"),
@@ -182,7 +195,7 @@ fn causes(trace: &Trace, seconds: f64, full: bool) -> Table {
         columns: vec![
             Column::figure("count", ""),
             Column::figure("per second", ""),
-            Column::figure("longest", ""),
+            Column::longest(),
             Column::text("cause"),
         ],
         rows: trace.causes.iter().take(shown).flat_map(rows).collect(),
@@ -236,14 +249,29 @@ pub fn refusals(isolation: &Isolation) {
     if let Some(reason) = &applied.no_partition {
         output::note(clean_line(&format!("no cpuset partition: {reason}; tasks are moved one by one")));
     }
+    let lines = irqs();
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (step, reason) in &applied.refused {
-        reasons.entry(reason).or_default().push(step.change.target());
+        reasons.entry(reason).or_default().push(target(&step.change, &lines));
     }
     for (reason, targets) in reasons {
         output::note(clean_line(&format!("not changed: {}: {reason}", targets.join(", "))));
     }
     isolation.plan.notes.iter().for_each(|note| output::note(clean_line(note)));
+}
+
+/// The target of a change: a file or a thread, and of an interrupt line its number with its devices.
+fn target(change: &Change, lines: &BTreeMap<u32, Irq>) -> String {
+    let number = |path: &Path| path.strip_prefix("/proc/irq").ok()?.iter().next()?.to_str()?.parse().ok();
+    let line: Option<u32> = match change {
+        Change::Setting { path, .. } => number(path),
+        _ => None,
+    };
+    match line.map(|number| (number, lines.get(&number))) {
+        Some((number, Some(irq))) => format!("IRQ {number} ({})", irq.names.join(", ")),
+        Some((number, None)) => format!("IRQ {number}"),
+        None => change.target(),
+    }
 }
 
 /// Reports the privilege that each change would need.

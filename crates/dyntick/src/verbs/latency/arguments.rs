@@ -2,8 +2,10 @@
 //! The arguments of `latency`: cyclictest's options (rt-tests 2.4) by their letters and names, and a few of dyntick.
 
 use crate::gate::Limits;
+use anyhow::{Result, bail};
 use clap::Args;
-use clap::builder::{RangedU64ValueParser, TypedValueParser};
+use clap::builder::TypedValueParser;
+use dyntick_model::units::Nanos;
 use std::path::PathBuf;
 
 const OURS: &str = "Late wake-ups";
@@ -21,10 +23,16 @@ const MOST_STORIES: u64 = 10_000;
 /// The largest number of listed late wake-ups; their memory is allocated before the measurement begins.
 const MOST_SPIKES: u64 = 1_000_000;
 
+/// The one limit of this verb.
+const AT_MOST: &str =
+    "Exit with status 3 if the longest latency of a thread exceeds LIMIT: 'latency 50us', with ns, us or ms";
+
 /// The arguments of `dyntick latency`.
 #[derive(Args, Clone, Debug, Default)]
 #[command(disable_help_flag = true, infer_long_args = true, args_override_self = true)]
 #[command(
+    mut_arg("at_most", |limit| limit.help(AT_MOST)),
+    mut_arg("require_counts", |required| required.hide(true)),
     after_help = "The options are those of cyclictest. -C and the group 'Late wake-ups' are dyntick's own."
 )]
 pub struct Arguments {
@@ -32,9 +40,9 @@ pub struct Arguments {
     #[arg(long, action = clap::ArgAction::Help)]
     pub help: Option<bool>,
 
-    /// Explain wake-ups later than USEC from the kernel's trace: µs, or ns with --nsecs
-    #[arg(long, alias = "threshold", value_name = "USEC", value_parser = limit(), help_heading = OURS)]
-    pub why: Option<u64>,
+    /// Explain wake-ups later than USEC from the kernel's trace: µs, or ns with --nsecs, or with a unit, e.g. 50us
+    #[arg(long, alias = "threshold", value_name = "USEC", value_parser = threshold, help_heading = OURS)]
+    pub why: Option<Threshold>,
     /// Explain the worst N of them
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_most(MOST_STORIES), help_heading = OURS)]
     pub why_max: usize,
@@ -46,15 +54,15 @@ pub struct Arguments {
     pub full: bool,
     #[command(flatten, next_help_heading = OURS)]
     pub limits: Limits,
-    /// Stop at the first latency above USEC and explain it: µs, or ns with --nsecs
-    #[arg(short, long, value_name = "USEC", value_parser = limit(), help_heading = OURS)]
-    pub breaktrace: Option<u64>,
+    /// Stop at the first latency above USEC and explain it: µs, or ns with --nsecs, or with a unit, e.g. 50us
+    #[arg(short, long, value_name = "USEC", value_parser = threshold, help_heading = OURS)]
+    pub breaktrace: Option<Threshold>,
     /// With -b: write a marker into the kernel's own trace and stop that trace; dyntick does not trace then
     #[arg(long, help_heading = OURS)]
     pub tracemark: bool,
-    /// List all latencies above USEC with their times: µs, or ns with --nsecs
-    #[arg(long, value_name = "USEC", value_parser = limit(), conflicts_with = "why", help_heading = OURS)]
-    pub spike: Option<u64>,
+    /// List all latencies above USEC with their times: µs, or ns with --nsecs, or with a unit, e.g. 50us
+    #[arg(long, value_name = "USEC", value_parser = threshold, conflicts_with = "why", help_heading = OURS)]
+    pub spike: Option<Threshold>,
     /// List at most N of them
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = at_most(MOST_SPIKES), help_heading = OURS)]
     pub spike_nodes: usize,
@@ -74,7 +82,7 @@ pub struct Arguments {
     /// Run dyntick's other threads on CPUS [default: the CPUs that are not measured]
     #[arg(long, value_name = "CPUS", help_heading = PLACES)]
     pub mainaffinity: Option<String>,
-    /// Set the real-time priority of the threads, 1 to 99; SCHED_FIFO unless --policy says otherwise
+    /// Set the real-time priority of the threads, 1 to 99, or 0 for none; SCHED_FIFO unless --policy says otherwise
     #[arg(short, long = "priority", alias = "prio", value_name = "PRIO", value_parser = clap::value_parser!(u32).range(0..=99), help_heading = PLACES)]
     pub priority: Option<u32>,
     /// Give each thread a priority one below that of the thread before
@@ -88,10 +96,10 @@ pub struct Arguments {
     pub mlockall: bool,
 
     /// Set the interval of the first thread to USEC µs
-    #[arg(short, long, value_name = "USEC", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=LONGEST_US), help_heading = TIMES)]
+    #[arg(short, long, value_name = "USEC", default_value_t = 1000, value_parser = interval, help_heading = TIMES)]
     pub interval: u64,
     /// Add USEC µs to the interval of each further thread; 0 with a histogram [default: 500]
-    #[arg(short, long, value_name = "USEC", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), help_heading = TIMES)]
+    #[arg(short, long, value_name = "USEC", value_parser = microseconds, help_heading = TIMES)]
     pub distance: Option<u64>,
     /// Stop after N wake-ups; 0 is without end
     #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = TIMES)]
@@ -103,10 +111,10 @@ pub struct Arguments {
     #[arg(short, long, value_name = "CLOCK", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=1), help_heading = TIMES)]
     pub clock: u8,
     /// Start all threads at the same time, each USEC µs after the thread before
-    #[arg(short = 'A', long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), help_heading = TIMES)]
+    #[arg(short = 'A', long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = microseconds, help_heading = TIMES)]
     pub aligned: Option<u64>,
     /// Start all threads USEC µs after a full second
-    #[arg(long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = clap::value_parser!(u64).range(..=LONGEST_US), conflicts_with = "aligned", help_heading = TIMES)]
+    #[arg(long, value_name = "USEC", num_args = 0..=1, default_missing_value = "0", value_parser = microseconds, conflicts_with = "aligned", help_heading = TIMES)]
     pub secaligned: Option<u64>,
     /// Sleep for a time instead of until a time
     #[arg(short, long, help_heading = TIMES)]
@@ -125,11 +133,11 @@ pub struct Arguments {
     pub resolution: bool,
 
     /// Print a histogram of latencies below USEC, in steps of 1: µs, or ns with --nsecs
-    #[arg(short = 'h', long, value_name = "USEC", help_heading = OUTPUT)]
-    pub histogram: Option<usize>,
+    #[arg(short = 'h', long, value_name = "USEC", value_parser = threshold, help_heading = OUTPUT)]
+    pub histogram: Option<Threshold>,
     /// Print a histogram with a column for the sum of all threads
-    #[arg(short = 'H', long, value_name = "USEC", help_heading = OUTPUT)]
-    pub histofall: Option<usize>,
+    #[arg(short = 'H', long, value_name = "USEC", value_parser = threshold, help_heading = OUTPUT)]
+    pub histofall: Option<Threshold>,
     /// Write the histogram to FILE
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub histfile: Option<PathBuf>,
@@ -191,9 +199,59 @@ fn at_most(most: u64) -> impl TypedValueParser<Value = usize> {
     clap::value_parser!(u64).range(..=most).map(|number| number as usize)
 }
 
-/// Parses a latency, µs or ns: at most an hour in either.
-fn limit() -> RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(..=LONGEST_US * 1000)
+/// A latency as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// A number alone, as cyclictest has it: µs, or ns with `--nsecs`.
+    Bare(u64),
+    /// A number with its unit, ns.
+    Ns(u64),
+}
+
+impl Threshold {
+    /// The latency in µs, or in ns with `--nsecs`.
+    ///
+    /// # Errors
+    /// A part of a µs without `--nsecs`.
+    pub fn units(self, nsecs: bool) -> Result<u64> {
+        match self {
+            Threshold::Bare(number) => Ok(number),
+            Threshold::Ns(ns) if nsecs => Ok(ns),
+            Threshold::Ns(ns) if ns % 1000 == 0 => Ok(ns / 1000),
+            Threshold::Ns(ns) => {
+                bail!("cannot compare with {ns} ns: latencies are counted in µs; add --nsecs")
+            }
+        }
+    }
+}
+
+/// Parses a latency: at most an hour in either unit.
+fn threshold(text: &str) -> Result<Threshold, String> {
+    let bare = text.parse().ok().map(Threshold::Bare);
+    let threshold = bare.or_else(|| text.parse::<Nanos>().ok().map(|Nanos(ns)| Threshold::Ns(ns)));
+    let number = |threshold: &Threshold| match threshold {
+        Threshold::Bare(number) | Threshold::Ns(number) => *number,
+    };
+    threshold.filter(|threshold| number(threshold) <= LONGEST_US * 1000).ok_or_else(|| {
+        "a latency is a number of µs (ns with --nsecs), or has a unit, e.g. 50us or 2ms".to_owned()
+    })
+}
+
+/// Parses a time in full µs, at most an hour.
+fn microseconds(text: &str) -> Result<u64, String> {
+    let with_unit = || text.parse().ok().filter(|Nanos(ns)| ns % 1000 == 0).map(|Nanos(ns)| ns / 1000);
+    let us = text.parse().ok().or_else(with_unit).filter(|us| *us <= LONGEST_US);
+    us.ok_or_else(|| {
+        "a time is a whole number of µs, or has a unit, e.g. 200us or 2ms; at most an hour".to_owned()
+    })
+}
+
+/// Parses an interval, which is no less than a µs.
+fn interval(text: &str) -> Result<u64, String> {
+    match microseconds(text)? {
+        0 => Err("an interval is at least 1 µs".to_owned()),
+        us => Ok(us),
+    }
 }
 
 fn duration(text: &str) -> Result<u64, String> {
@@ -268,6 +326,29 @@ mod tests {
         assert!(error.contains("--why-max") && error.contains("0..=10000"), "{error}");
         assert_eq!(parse("--spike 1 --spike-nodes 1000000").unwrap().spike_nodes, 1_000_000);
         assert_eq!(parse("-t 8192").unwrap().threads, Some(8192));
+    }
+
+    #[test]
+    fn times_may_have_units() {
+        let units = |line: &str| {
+            let arguments = parse(line).unwrap();
+            arguments.why.unwrap().units(arguments.nsecs).map_err(|error| error.to_string())
+        };
+        for line in ["--why 50", "--why 50us", "--why 50µs", "--why 0.05ms", "--why 50000ns"] {
+            assert_eq!(units(line), Ok(50), "{line}");
+        }
+        assert_eq!((units("-N --why 50"), units("-N --why 50us")), (Ok(50), Ok(50_000)));
+        assert!(units("--why 1500ns").unwrap_err().ends_with("add --nsecs"));
+        let arguments = parse("-i 2ms -d 1.5ms -A 100us -h 400us -b 1ms --spike 20us").unwrap();
+        assert_eq!(
+            (arguments.interval, arguments.distance, arguments.aligned),
+            (2000, Some(1500), Some(100))
+        );
+        let ns = [arguments.histogram, arguments.breaktrace, arguments.spike];
+        assert_eq!(ns, [400_000, 1_000_000, 20_000].map(|ns| Some(Threshold::Ns(ns))));
+        for line in ["--why 50parsecs", "-i 500ns", "-i 0us", "-i 2h", "--why -5us", "--why us"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
     }
 
     #[test]

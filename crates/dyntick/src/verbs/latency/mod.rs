@@ -10,13 +10,17 @@ mod why;
 pub use arguments::Arguments;
 
 use crate::output;
+use crate::verbs::turns;
 use anyhow::{Context, Result};
-use dyntick_contract::gate::{Counted, Figures, LATENCY};
+use dyntick_contract::gate::{Counted, Figures, LATENCY, Measures};
 use dyntick_latency::{
     Counts, Plan, PowerLimit, Running, Shared, ThreadPlan, allowed, hold, online, resolution, stamp,
 };
-use dyntick_record::late::LateReport;
+use dyntick_model::{Clock, CpuList};
+use dyntick_observe::facts;
+use dyntick_record::late::{LateReport, LateWakeUp};
 use dyntick_system::is_standard_output;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -26,21 +30,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         // Standard output is then one document.
         return run(&Arguments { quiet: true, verbose: false, ..arguments.clone() });
     }
+    let spike = spike(arguments)?;
+    let why_above = arguments.why.map(|why| why.units(arguments.nsecs)).transpose()?;
     let planned = plan::plan(arguments, &plan::Cpus { allowed: allowed(), online: online() })?;
     for file in arguments.json.iter().chain(&arguments.histfile).chain(&arguments.html) {
         output::ensure_writable(file)?;
     }
-    arguments.limits.ensure_usable("dyntick latency")?;
+    arguments.limits.ensure_usable("dyntick latency", &Measures::Latencies, &planned.plan.measured())?;
     planned.warnings.iter().for_each(|warning| warn(warning));
     if arguments.resolution {
         print_resolution(arguments, planned.plan.clock);
     }
     preamble(arguments, &planned)?;
-    let _limit = limit_idle_states(arguments)?;
+    let limit = limit_idle_states(arguments)?;
+    let idle_polls = limit.is_some() && arguments.latency <= 0;
     let mut plan = planned.plan;
-    (plan.late_above, plan.late_limit) = match arguments.spike.filter(|limit| *limit > 0) {
+    (plan.late_above, plan.late_limit) = match spike {
         Some(limit) => (Some(limit), arguments.spike_nodes),
-        None => (arguments.why, 0),
+        None => (why_above, 0),
     };
     for (number, thread) in plan.threads.iter().enumerate().filter(|_| arguments.verbose) {
         if let Some(cpu) = thread.cpu.filter(|_| planned.affinity.is_some()) {
@@ -50,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let next = if plan.bins > 0 { 0 } else { arguments.distance.unwrap_or(500) };
         output::line(format_args!("Thread {number} Interval: {}", thread.interval_ns / 1000 + next))?;
     }
-    let mut why = why::Why::start(arguments, &plan);
+    let mut why = why::Why::start(arguments, &plan, idle_polls);
     if let Some(trouble) = why.as_ref().and_then(|why| why.trouble()) {
         warn(&format!("late wake-ups are not explained: {trouble}"));
     }
@@ -62,12 +69,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let plan = running.plan().clone();
     let shared = running.finish()?;
     let times = (begun, stamp());
-    let gate = arguments.limits.judge(Some(&figures(&plan, &shared, start.elapsed())));
+    let elapsed = start.elapsed();
+    let moved = moved(&plan, &shared);
     let late = why.map(|why| why.finish(&plan, &shared));
+    let worst = late.as_ref().map_or(&[][..], |late| &late.worst);
+    let gate = arguments.limits.judge(&figures(&plan, &shared, elapsed, worst));
     if let Some(path) = &arguments.json {
         let late = late.as_ref().map(|late| ("late".to_owned(), serde_json::json!(late.worst)));
         let gate = gate.as_ref().map(|gate| ("gate".to_owned(), serde_json::json!(gate)));
-        print::json(path, arguments, &plan, &shared, times, late.into_iter().chain(gate).collect())?;
+        let left = (!moved.is_empty()).then(|| ("moved".to_owned(), serde_json::json!(moved)));
+        let more = late.into_iter().chain(gate).chain(left).collect();
+        print::json(path, arguments, &plan, &shared, times, more)?;
     }
     if !prints_json(arguments) {
         screen.end(&plan, &shared)?;
@@ -77,28 +89,62 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(late) => explain(arguments, &late, shared.lates.count()),
         None => Ok(()),
     }?;
-    arguments.limits.end(gate.as_ref(), None, "dyntick latency", None)
+    for cpu in moved.iter() {
+        warn(&format!(
+            "cannot measure CPU {cpu} to the end: its thread did not stay there, because the CPU was taken offline, or its \
+             affinity or cpuset was changed; the figures end there (see that nothing else isolates or moves threads)"
+        ));
+    }
+    let judged = arguments.limits.end(gate.as_ref(), None, "dyntick latency", None)?;
+    Ok(if !moved.is_empty() && judged == ExitCode::SUCCESS { ExitCode::from(2) } else { judged })
 }
 
-/// The latencies of each thread as the figures of its CPU, for a gate: the limit `latency 50us` is for the longest.
-fn figures(plan: &Plan, shared: &Shared, elapsed: Duration) -> Vec<Figures> {
-    let of_thread = |(thread, counts): (&ThreadPlan, &Counts)| Figures {
-        cpu: Some(thread.cpu.unwrap_or_default()),
-        seconds: elapsed.as_secs_f64(),
-        causes: vec![Counted {
+/// The CPUs whose threads did not stay there.
+fn moved(plan: &Plan, shared: &Shared) -> CpuList {
+    let threads = plan.threads.iter().enumerate().filter(|(number, _)| shared.was_moved(*number));
+    threads.filter_map(|(_, thread)| thread.cpu).collect()
+}
+
+/// The latencies of each thread as the figures of its CPU, for a gate: the limit `latency 50us` is for the longest. The
+/// causes of late wake-ups are its culprits, as far as they were explained.
+fn figures(plan: &Plan, shared: &Shared, elapsed: Duration, worst: &[LateWakeUp]) -> Vec<Figures> {
+    let of_thread = |(number, (thread, counts)): (usize, (&ThreadPlan, &Counts))| {
+        let all = Counted {
             name: LATENCY.to_owned(),
             count: counts.cycles(),
-            longest_ns: Some(counts.max()),
+            // The rest of the time is not known.
+            longest_ns: Some(counts.max()).filter(|_| !shared.was_moved(number)),
             ..Counted::default()
-        }],
-        ..Figures::default()
+        };
+        Figures {
+            cpu: Some(thread.cpu.unwrap_or_default()),
+            seconds: elapsed.as_secs_f64(),
+            causes: [all].into_iter().chain(causes(worst, number)).collect(),
+            ..Figures::default()
+        }
     };
-    plan.threads.iter().zip(&shared.threads).map(of_thread).collect()
+    plan.threads.iter().zip(&shared.threads).enumerate().map(of_thread).collect()
+}
+
+/// The causes of the late wake-ups of a thread, each with its worst.
+fn causes(worst: &[LateWakeUp], thread: usize) -> impl Iterator<Item = Counted> {
+    let mut causes: BTreeMap<String, Counted> = BTreeMap::new();
+    for one in worst.iter().filter(|one| one.thread == thread) {
+        let Some(cause) = one.cause() else { continue };
+        let name = format!("{LATENCY}:{cause}");
+        let counted = causes.entry(name.clone()).or_insert(Counted { name, ..Counted::default() });
+        counted.count += 1;
+        counted.longest_ns = counted.longest_ns.max(Some(one.latency_ns));
+    }
+    causes.into_values()
 }
 
 /// Prints late wake-ups with their causes: as lines that readers of cyclictest's output take for comments, and as a
 /// page.
 fn explain(arguments: &Arguments, late: &LateReport, count: usize) -> Result<()> {
+    if count == 0 && late.trouble.is_none() && !prints_json(arguments) {
+        output::line(format_args!("# No wake-up was late."))?;
+    }
     let is_explained = late.trouble.is_none() && !late.worst.is_empty();
     if let Some(path) = &arguments.html {
         output::file(path, dyntick_report::html(&why::document(late, count, true)).as_bytes())?;
@@ -115,6 +161,11 @@ fn warn(text: &str) {
 
 /// Prints cyclictest's lines before the measurement.
 fn preamble(arguments: &Arguments, planned: &plan::Planned) -> Result<()> {
+    // As `Machine::has_turns`: to read a `Machine` takes time, and moves the first wake-up.
+    let has_turns = facts::clock() == Clock::Virtual && online().len() > 1;
+    if has_turns && !prints_json(arguments) {
+        output::line(format_args!("# {}", turns::REMARK))?;
+    }
     if !arguments.verbose {
         return Ok(());
     }
@@ -184,10 +235,16 @@ fn print_resolution(arguments: &Arguments, clock: dyntick_latency::Clock) {
     warn(&format!("measured clock resolution approximately: {measured}"));
 }
 
+/// The latency above which all are listed, in the unit of the output; 0 is none.
+fn spike(arguments: &Arguments) -> Result<Option<u64>> {
+    let limit = arguments.spike.map(|spike| spike.units(arguments.nsecs)).transpose()?;
+    Ok(limit.filter(|limit| *limit > 0))
+}
+
 /// Prints the lines below the status lines.
 fn foot(arguments: &Arguments, plan: &dyntick_latency::Plan, shared: &Shared) -> Result<()> {
     let unit = print::unit(arguments);
-    if let Some(limit) = arguments.spike.filter(|limit| *limit > 0) {
+    if let Some(limit) = spike(arguments)? {
         output::text(print::spikes(shared, limit, unit, arguments.spike_nodes))?;
     }
     if plan.bins > 0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The plan of a measurement from the arguments, with cyclictest's defaults.
 
-use super::arguments::{Arguments, PolicyName};
+use super::arguments::{Arguments, PolicyName, Threshold};
 use anyhow::{Context, Result, bail};
 use dyntick_latency::{Align, Clock, Plan, Policy, Sleep, ThreadPlan};
 use dyntick_model::CpuList;
@@ -46,7 +46,8 @@ pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
             warnings.push(text.to_owned());
         }
     };
-    let bins = arguments.histofall.or(arguments.histogram).unwrap_or(0);
+    let units = |threshold: Threshold| threshold.units(arguments.nsecs);
+    let bins = arguments.histofall.or(arguments.histogram).map(units).transpose()?.unwrap_or(0) as usize;
     let set_but_smp = arguments.affinity.as_ref().or(arguments.cpus.as_ref()).is_some() && arguments.smp;
     warn(set_but_smp, "--affinity is ignored with --smp, which measures all CPUs");
     warn(
@@ -104,7 +105,7 @@ pub fn plan(arguments: &Arguments, cpus: &Cpus) -> Result<Planned> {
     plan.values = arguments.verbose;
     plan.smi = arguments.smi;
     plan.lock = arguments.mlockall;
-    plan.break_above = arguments.breaktrace.filter(|limit| *limit > 0);
+    plan.break_above = arguments.breaktrace.map(units).transpose()?.filter(|limit| *limit > 0);
     plan.mark = arguments.tracemark;
     plan.home = home(arguments, cpus, &plan.measured())?;
     Ok(Planned { plan, warnings, affinity })
@@ -221,8 +222,10 @@ mod tests {
         let expected = [(0, 95, 1000), (2, 95, 1500), (3, 95, 2000), (0, 95, 2500), (2, 95, 3000)];
         assert_eq!((shape(&five), five.plan.policy), (expected.to_vec(), Policy::Fifo));
         assert_eq!(five.plan.home.to_string(), "1");
-        let spread =
-            of(|a| (a.cpus, a.priospread, a.histogram) = (Some("1-2".into()), true, Some(9))).unwrap();
+        let spread = of(|a| {
+            (a.cpus, a.priospread, a.histogram) = (Some("1-2".into()), true, Some(Threshold::Bare(9)))
+        })
+        .unwrap();
         assert_eq!(shape(&spread), [(1, 3, 1000), (2, 2, 1000)]);
         let all = of(|a| (a.smp, a.policy) = (true, Some(PolicyName::Rr))).unwrap();
         assert_eq!((shape(&all).len(), shape(&all)[3].1, all.plan.policy), (4, 5, Policy::RoundRobin));
@@ -245,7 +248,10 @@ mod tests {
         assert!(refused(|a| a.affinity = Some("+1".into())).contains("not supported"));
         assert!(refused(|a| a.fifo = Some("x".into())).contains("--fifo=x is not supported"));
         assert!(refused(|a| a.oscope = 2).contains("add -v"));
-        assert!(refused(|a| (a.threads, a.histogram) = (Some(8192), Some(1 << 20))).contains("need 61 GiB"));
+        assert!(
+            refused(|a| (a.threads, a.histogram) = (Some(8192), Some(Threshold::Bare(1 << 20))))
+                .contains("need 61 GiB")
+        );
         assert!(refused(|a| (a.affinity, a.cpus) = (Some("1".into()), Some("1".into()))).contains("both"));
     }
 }

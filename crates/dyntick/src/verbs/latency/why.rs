@@ -7,7 +7,7 @@ pub use page::document;
 
 use super::arguments::Arguments;
 use dyntick_latency::{Late, Plan, Running, Shared};
-use dyntick_record::late::{LateRecorder, LateReport, WakeUp};
+use dyntick_record::late::{LateRecorder, LateReport, Meanwhile, WakeUp};
 
 /// Follows the late wake-ups of a measurement.
 pub struct Why {
@@ -18,10 +18,11 @@ pub struct Why {
 
 impl Why {
     /// Starts recording, if causes are requested. If that is refused, the measurement continues without it.
-    pub fn start(arguments: &Arguments, plan: &Plan) -> Option<Self> {
+    pub fn start(arguments: &Arguments, plan: &Plan, idle_polls: bool) -> Option<Self> {
         let breaks = plan.break_above.is_some() && !arguments.tracemark;
         let most = if arguments.why.is_some() { arguments.why_max } else { 0 };
-        let recorder = || LateRecorder::start(plan.measured(), most);
+        let meanwhile = Meanwhile { idle_polls, counts_smi: plan.smi };
+        let recorder = || LateRecorder::start(plan.measured(), most, meanwhile);
         (arguments.why.is_some() || breaks).then(|| Self { recorder: recorder(), next: 0 })
     }
 

@@ -104,7 +104,7 @@ fn durations(function: &FunctionCalls, seconds: f64, runs: usize, each_cpu: bool
             Column::figure("total", ""),
             Column::figure("mean", ""),
             Column::figure("shortest", ""),
-            Column::figure("longest", ""),
+            Column::longest(),
         ],
         rows: lines.into_iter().map(row).collect(),
         notes: lost(function.missed, &all),

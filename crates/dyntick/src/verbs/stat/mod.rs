@@ -7,7 +7,7 @@ mod longest;
 mod page;
 mod power;
 
-use crate::gate::Limits;
+use crate::gate::{Lack, Limits};
 use crate::measuring;
 use crate::output::{self, Sheet};
 pub use longest::over;
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_contract::Adviser;
-use dyntick_contract::gate::Gate;
+use dyntick_contract::gate::{Figures, Gate, Measures};
 use dyntick_contract::stat::{self, Printed};
 use dyntick_count::{Measured, Session};
 use dyntick_explain::LONGEST_IDLE_EXIT_NS;
@@ -24,7 +24,7 @@ use dyntick_model::CpuList;
 use dyntick_observe::live::{Choice, Function, Kind, Wanted};
 use dyntick_report::numbers;
 use page::Extent;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -76,7 +76,7 @@ pub struct Arguments {
     /// Print the energy and power of the processor packages too, if the machine counts them (RAPL)
     #[arg(long)]
     power: bool,
-    /// Print counts every MS ms
+    /// Print counts every MS ms, at least 10
     #[arg(short = 'I', long = "interval-print", value_name = "MS",
         value_parser = clap::value_parser!(u64).range(10..=LONGEST_MS), conflicts_with = "repeat")]
     interval: Option<u64>,
@@ -126,19 +126,21 @@ const MANY_CPUS: usize = 5;
 
 /// Measures and reports. The exit status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    arguments.limits.ensure_usable("dyntick stat")?;
-    let cpus = measuring::cpus(arguments.cpus.as_ref())?;
     let kinds = kinds(&arguments.events);
+    let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
+    let measures = Measures::Interruptions { kinds: kinds.clone(), command: follows };
+    let cpus = measuring::cpus(arguments.cpus.as_ref())?;
+    arguments.limits.ensure_usable(&suite(&arguments.command), &measures, &cpus)?;
     if arguments.calls.len() > MOST_CALLS {
         bail!("--calls: {} functions; at most {MOST_CALLS} at a time", arguments.calls.len());
     }
     let out = Out::new(arguments)?;
-    let follows = !(arguments.command.is_empty() && arguments.pids.is_empty());
     let longest_idle_exit_ns = (follows && kinds.contains(&Kind::Tasks)).then_some(LONGEST_IDLE_EXIT_NS);
     let wanted = Wanted { cpus, kinds, details_over_ns: arguments.over, longest_idle_exit_ns };
     let mut session = Session::open(&wanted, arguments.source)?;
     session.time_calls(&arguments.calls)?;
     session.measure_power(arguments.power);
+    session.lacks_real_time_limit(out.adviser.lacks_real_time_limit());
     let is_endless = !follows && arguments.timeout.is_none();
     if is_endless && arguments.interval.is_none() {
         output::note(format_args!("counting on CPU {}; stop with Ctrl-C", wanted.cpus));
@@ -163,6 +165,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         out.show(&measured)?;
     }
     out.end(&measured, status)
+}
+
+/// The name of a measurement for a CI system.
+fn suite(command: &[String]) -> String {
+    format!("dyntick stat {}", shell::command(command)).trim().to_owned()
 }
 
 /// Makes one measurement, from the command's start to its end.
@@ -240,6 +247,10 @@ struct Out {
     needs_counts: bool,
     /// True if something has been reported already.
     has_reported: Cell<bool>,
+    /// The judgement on all that has been reported.
+    judged: RefCell<Option<Gate>>,
+    /// The first failure to write figures while a command ran, which goes on.
+    unwritten: RefCell<Option<anyhow::Error>>,
 }
 
 /// The destination, as with perf: the command owns standard output, so figures go to standard error. JSON and CSV
@@ -247,9 +258,7 @@ struct Out {
 enum To {
     Output,
     /// Standard error, after a command or in place of standard output.
-    Aside {
-        beside_command: bool,
-    },
+    Aside,
     /// A file that is written once, completely.
     Named(PathBuf),
     /// A file that is appended to.
@@ -260,8 +269,8 @@ impl To {
     fn new(arguments: &Arguments) -> Result<Self> {
         let is_text = arguments.separator.is_none() && !arguments.json;
         let Some(path) = &arguments.output else {
-            let beside_command = !arguments.command.is_empty();
-            return Ok(if is_text || beside_command { Self::Aside { beside_command } } else { Self::Output });
+            let is_beside = is_text || !arguments.command.is_empty();
+            return Ok(if is_beside { Self::Aside } else { Self::Output });
         };
         // An unwritable file is refused before anything runs.
         output::ensure_writable(path)?;
@@ -276,7 +285,7 @@ impl To {
     fn sheet(&self) -> Sheet {
         match self {
             Self::Output => Sheet::output(),
-            Self::Aside { .. } => Sheet::aside(),
+            Self::Aside => Sheet::aside(),
             Self::Named(_) | Self::Growing(..) => Sheet::file(),
         }
     }
@@ -284,11 +293,7 @@ impl To {
     fn put(&self, text: &str) -> Result<()> {
         match self {
             Self::Output => output::rendered(text),
-            Self::Aside { beside_command } => match output::rendered_aside(text) {
-                // The exit status is the command's, even if the figures could not be written.
-                Err(_) if *beside_command => Ok(()),
-                has_reported => has_reported,
-            },
+            Self::Aside => output::rendered_aside(text),
             Self::Named(path) => output::file(path, text.as_bytes()),
             Self::Growing(path, file) => {
                 let mut file = file;
@@ -329,49 +334,70 @@ impl Out {
             pinned: arguments.pin,
             needs_counts: arguments.json && !arguments.allow_partial && !kinds(&arguments.events).is_empty(),
             has_reported: Cell::new(false),
+            judged: RefCell::default(),
+            unwritten: RefCell::default(),
         })
     }
 
     /// The judgement. Figures of CPUs on which the command did not run say nothing about it.
     fn gate(&self, measured: &Measured) -> Option<Gate> {
-        let figures = stat::figures(measured, &self.adviser).filter(|_| measured.elsewhere_ns().is_none());
-        self.limits.judge(figures.as_deref())
+        self.limits.judge(&match measured.elsewhere_ns() {
+            Some(_) => Figures::uncounted(&measured.cpus),
+            None => stat::figures(measured, &self.adviser),
+        })
     }
 
     /// The exit status: the command's if it failed, else that of the limits.
     fn end(&self, measured: &Measured, command: Option<u8>) -> Result<ExitCode> {
-        let needs = || match measured.missing.first() {
-            Some(missing) => format!("for {}: {}", missing.what, missing.needs),
-            None => "neither eBPF nor trace events can be used here".to_owned(),
-        };
-        let elsewhere = measured.elsewhere_ns().map(|ns| {
-            let (cpus, used) = (&measured.cpus, numbers::duration(ns as f64));
-            let why = if self.pinned { "it chose other CPUs itself" } else { "add --pin to keep it there" };
-            format!("the command used {used} of CPU time, but not on CPU {cpus}: {why}")
-        });
-        let why = measured.counts.is_none().then(needs).or(elsewhere);
-        let suite = format!("dyntick stat {}", shell::command(&self.command));
-        let status = self.limits.end(self.gate(measured).as_ref(), why.as_deref(), suite.trim(), command)?;
+        let lack = self.lack(measured);
+        let gate = self.judged.take();
+        let status = self.limits.end(gate.as_ref(), lack.as_ref(), &suite(&self.command), command)?;
         let is_lacking = self.needs_counts && measured.counts.is_none() && command.unwrap_or(0) == 0;
-        Ok(if is_lacking { ExitCode::from(2) } else { status })
+        let written = self.unwritten.take().map_or(Ok(()), Err);
+        output::status_of(written, command, if is_lacking { ExitCode::from(2) } else { status })
+    }
+
+    fn lack(&self, measured: &Measured) -> Option<Lack> {
+        if measured.counts.is_none() {
+            return Some(Lack::Counts(match measured.missing.first() {
+                Some(missing) => format!("for {}: {}", missing.what, missing.needs),
+                None => "neither eBPF nor trace events can be used here".to_owned(),
+            }));
+        }
+        let Some(ns) = measured.elsewhere_ns() else { return stat::nameless(measured).map(Lack::part) };
+        let (cpus, used) = (&measured.cpus, numbers::duration(ns as f64));
+        let why = if self.pinned { "it chose other CPUs itself" } else { "add --pin to keep it there" };
+        Some(Lack::Counts(format!("the command used {used} of CPU time, but not on CPU {cpus}: {why}")))
     }
 
     fn show(&self, measured: &Measured) -> Result<()> {
         let first = !self.has_reported.replace(true);
+        let gate = self.gate(measured);
+        // Each interval is judged, and the worst judgement is that of the run.
+        let all = gate.clone().map(|now| now.after(self.judged.take()));
+        self.judged.replace(all);
         let text = match &self.form {
             Form::Text => {
                 let document = page::document(measured, &self.command, &self.adviser, &self.look, first);
-                self.to.sheet().text(&document) + "\n"
+                // The last line of the command's output may have no end.
+                let is_behind = first && !self.command.is_empty() && matches!(self.to, To::Aside);
+                let begin = if is_behind { "\n" } else { "" };
+                format!("{begin}{}\n", self.to.sheet().text(&document))
             }
             Form::Csv(separator) => csv::text(measured, separator, first),
             Form::Json { lines } => {
-                let gate = self.gate(measured);
                 let printed = Printed { gate, ..Printed::of(measured, &self.command, &self.adviser) };
                 if *lines { output::as_json_line(&printed)? } else { output::as_json(&printed)? }
             }
         };
         // Each format has cleaned its output; the separator may be a tab.
-        self.to.put(&text)
+        match self.to.put(&text) {
+            Err(error) if !self.command.is_empty() => {
+                self.unwritten.borrow_mut().get_or_insert(error);
+                Ok(())
+            }
+            shown => shown,
+        }
     }
 }
 

@@ -5,13 +5,14 @@ mod foremost;
 
 use super::{MANY_CPUS, calls, longest, power};
 use crate::occurrences;
-use crate::verbs::ledger;
 use crate::verbs::verdict::{self, Subject};
+use crate::verbs::{ledger, turns};
 use dyntick_check::shell;
 use dyntick_contract::Adviser;
 use dyntick_contract::{labels, stat};
 use dyntick_count::{
-    Class, CommandTime, CpuCounts, CpuTime, GroupRows, Measured, POWER, Row, cause, per_cpu, rule, together,
+    Class, CommandTime, CpuCounts, CpuTime, GroupRows, Measured, Part, Row, What, cause, missing, per_cpu,
+    rule, together,
 };
 use dyntick_explain::CauseId;
 use dyntick_model::{CpuList, NANOS_PER_SEC};
@@ -117,12 +118,13 @@ pub fn document(
             blocks.push(Block::Pairs(missing));
         }
     }
-    Document {
+    let document = Document {
         title: title(measured, command, look),
         lead: lead(measured, look, first),
         blocks,
         ..Document::default()
-    }
+    };
+    if adviser.turns { turns::page(document) } else { document }
 }
 
 /// The verdict; of many intervals only the time that the command's threads lost.
@@ -135,7 +137,7 @@ fn verdict(
 ) -> Vec<Block> {
     let Some(verdict) = stat::verdict(measured, command, adviser) else { return Vec::new() };
     let ledger = stat::ledger(measured);
-    let who = ledger::program(command).unwrap_or("the process");
+    let who = &ledger::of_measured(measured, command);
     let share = |of: fn(&CpuTime) -> u64| {
         let all: u64 = counts.iter().map(|cpu| cpu.time.ns).sum();
         counts.iter().map(|cpu| of(&cpu.time)).sum::<u64>() as f64 / all.max(1) as f64
@@ -169,14 +171,14 @@ fn command_time(
     let is_subject = stat::verdict(measured, command, adviser).is_none_or(|verdict| verdict.of_threads);
     let is_shown = look.extent == Extent::Full || (is_subject && !look.is_interval());
     let Some(ledger) = stat::ledger(measured).filter(|_| is_shown) else { return Vec::new() };
-    let who = ledger::program(command).unwrap_or("the process");
+    let who = &ledger::of_measured(measured, command);
     let throttled = time.throttled.iter().map(|group| {
         format!(
             "The kernel's own account: /{} was throttled in {}, {} on all CPUs ({}).",
-            group.group,
+            group.quota.group,
             numbers::counted(group.count, "period"),
             numbers::duration(group.ns as f64),
-            group.quota
+            group.quota.words()
         )
     });
     let lost = (time.waited.lost > 0).then(|| {
@@ -221,7 +223,7 @@ fn lead(measured: &Measured, look: &Look, first: bool) -> Vec<String> {
         ));
     }
     // If many intervals follow, missing counters have no own section.
-    let power = measured.missing.iter().find(|missing| missing.what == POWER);
+    let power = measured.missing.iter().find(|one| one.what == missing::POWER);
     let power = power.filter(|_| look.is_interval() && first);
     lead.extend(power.map(|missing| format!("Power is not available here: it needs {}.", missing.needs)));
     let lost = measured.counts.as_ref().map(|counts| counts.lost).unwrap_or_default();
@@ -244,7 +246,7 @@ fn table(measured: &Measured, cpu: &CpuCounts, limit: usize) -> Table {
         Column::figure("per s", ""),
         Column::figure("total", ""),
         Column::figure("mean", ""),
-        Column::figure("longest", ""),
+        Column::longest(),
     ];
     if repeats > 1 {
         columns.insert(2, Column::figure("±", ""));
@@ -253,6 +255,9 @@ fn table(measured: &Measured, cpu: &CpuCounts, limit: usize) -> Table {
     let mut rows = Vec::new();
     if measured.counts.is_some() {
         let (lines, hidden) = largest(cpu, limit);
+        if lines.iter().any(|(_, row)| matches!(row.what, What::Part(Part::Work(_)))) {
+            notes.push(WORK_ITEMS.to_owned());
+        }
         rows.extend(lines.into_iter().map(|(depth, row)| cells(row, depth, measured, repeats)));
         if hidden > 0 {
             notes.insert(0, format!("{hidden} smaller rows are not shown; use --full to show them."));
@@ -317,6 +322,9 @@ fn cells(row: &Row, depth: usize, measured: &Measured, repeats: u64) -> Vec<Cell
     }
     cells
 }
+
+/// The relation of two kinds of rows that stand beside each other.
+const WORK_ITEMS: &str = "Work items are parts of the time of the kworkers, which are rows of their own.";
 
 /// The notes below the table of a CPU.
 fn notes(cpu: &CpuCounts, counted: bool) -> Vec<String> {

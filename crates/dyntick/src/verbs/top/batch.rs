@@ -101,6 +101,7 @@ mod tests {
     fn cpu(causes: usize) -> Cpu {
         let cause = |number| Cause {
             name: format!("interrupt {number}"),
+            cause: None,
             is_part: false,
             per_s: 1.0,
             share: None,

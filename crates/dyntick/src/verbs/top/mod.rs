@@ -5,18 +5,19 @@ mod batch;
 mod screen;
 mod state;
 
-use crate::gate::Limits;
+use crate::gate::{Lack, Limits};
 use crate::measuring;
 use crate::output;
 use anyhow::{Context, Result};
 use clap::Args;
-use dyntick_contract::gate::Gate;
+use dyntick_contract::gate::{Figures, Gate, Measures};
 use dyntick_contract::top::{Power, Sample};
 use dyntick_contract::{Adviser, stat};
 use dyntick_count::{Measured, Running, Session};
 use dyntick_model::CpuList;
 use dyntick_observe::facts::Machine;
 use dyntick_observe::live::{Choice, EnergyMeter, Kind, Wanted};
+use dyntick_record::this_machine;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::EnterAlternateScreen;
@@ -72,8 +73,10 @@ const KEYS: Duration = Duration::from_millis(100);
 
 /// Shows the machine until the user quits.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let machine = Machine::read()?;
     let cpus = measuring::cpus(arguments.cpus.as_ref())?;
+    arguments.limits.ensure_usable(SUITE, &Measures::interruptions(false), &cpus)?;
+    let uncounted = arguments.limits.judge(&Figures::uncounted(&cpus));
+    let machine = this_machine()?;
     let terminal = output::is_terminal() && std::io::stdin().is_terminal();
     let screens = terminal && !arguments.batch && !arguments.json;
     if screens {
@@ -92,24 +95,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         delay: Duration::from_secs_f64(arguments.delay),
         left: arguments.iterations.unwrap_or(u64::MAX),
         limits: arguments.limits.clone(),
-        judged: Judged::default(),
+        judged: Judged {
+            gate: None,
+            lack: Some(Lack::Counts("it ended before its first interval, see --delay".to_owned())),
+        },
     };
     if screens {
         top.show()?
     } else {
         top.print(arguments.json)?
     }
-    let Judged { gate, uncounted } = top.judged;
-    let why = uncounted.then_some("it needs root, or CAP_BPF and CAP_PERFMON");
-    arguments.limits.end(gate.as_ref(), why, "dyntick top", None)
+    let gate = top.judged.gate.or(uncounted);
+    arguments.limits.end(gate.as_ref(), top.judged.lack.as_ref(), SUITE, None)
 }
 
-/// The judgement on the limits: on the first interval that exceeded one, else on the last.
-#[derive(Default)]
+const SUITE: &str = "dyntick top";
+
+/// The judgement on the intervals so far.
 struct Judged {
+    /// `None` before the first, and without limits.
     gate: Option<Gate>,
-    /// True if nothing was counted in an interval.
-    uncounted: bool,
+    lack: Option<Lack>,
 }
 
 struct Top<'a> {
@@ -123,6 +129,13 @@ struct Top<'a> {
     left: u64,
     limits: Limits,
     judged: Judged,
+}
+
+fn lack(measured: &Measured) -> Option<Lack> {
+    if measured.counts.is_none() {
+        return Some(Lack::Counts("it needs root, or CAP_BPF and CAP_PERFMON".to_owned()));
+    }
+    stat::nameless(measured).map(Lack::part)
 }
 
 impl Top<'_> {
@@ -213,11 +226,9 @@ impl Top<'_> {
     }
 
     fn judge(&mut self, measured: &Measured) {
-        let figures = stat::figures(measured, &self.adviser);
-        self.judged.uncounted |= figures.is_none();
-        if self.judged.gate.as_ref().and_then(|gate| gate.held) != Some(false) {
-            self.judged.gate = self.limits.judge(figures.as_deref());
-        }
+        let now = self.limits.judge(&stat::figures(measured, &self.adviser));
+        self.judged.gate = now.map(|now| now.after(self.judged.gate.take()));
+        self.judged.lack = lack(measured);
     }
 
     fn sample(&mut self) -> Result<Sample> {

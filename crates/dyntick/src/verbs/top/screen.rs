@@ -339,6 +339,7 @@ mod tests {
     fn cause(name: &str, is_part: bool, per_s: f64, share: f64) -> Cause {
         Cause {
             name: name.to_owned(),
+            cause: None,
             is_part,
             per_s,
             share: Some(share),

@@ -209,7 +209,16 @@ mod tests {
 
     fn cause(name: &str) -> Cause {
         let name = name.to_owned();
-        Cause { name, is_part: false, per_s: 1.0, share: None, mean_ns: None, meaning: None, fix: None }
+        Cause {
+            name,
+            cause: None,
+            is_part: false,
+            per_s: 1.0,
+            share: None,
+            mean_ns: None,
+            meaning: None,
+            fix: None,
+        }
     }
 
     fn sample() -> Sample {

@@ -20,14 +20,15 @@ const NAMED: usize = 3;
 const OTHERS: usize = 4;
 
 /// The causes of the threads that were asked for, or of the CPU that was interrupted longest. Others have a line each.
-pub fn blocks(findings: &Findings) -> Vec<Block> {
+/// With `turns` of other CPUs in its durations, no longest one is named.
+pub fn blocks(findings: &Findings, turns: bool) -> Vec<Block> {
     if let Some(threads) = &findings.threads {
-        return section(of_threads(threads), &threads.section);
+        return section(of_threads(threads), &threads.section, turns);
     }
     let mut cpus: Vec<&CpuFindings> = findings.cpus.iter().collect();
     cpus.sort_by_key(|cpu| (Reverse(cpu.section.interrupted_ns), cpu.cpu));
     let Some((first, others)) = cpus.split_first() else { return Vec::new() };
-    let mut blocks = section(of_cpu(first), &first.section);
+    let mut blocks = section(of_cpu(first), &first.section, turns);
     blocks.extend(others.iter().take(OTHERS).map(|cpu| Block::Paragraph(of_cpu(cpu))));
     if others.len() > OTHERS {
         let rest = numbers::counted((others.len() - OTHERS) as u64, "other CPU");
@@ -36,10 +37,10 @@ pub fn blocks(findings: &Findings) -> Vec<Block> {
     blocks
 }
 
-fn section(heading: String, section: &Section) -> Vec<Block> {
+fn section(heading: String, section: &Section, turns: bool) -> Vec<Block> {
     let (tasks, causes): (Vec<&CauseFindings>, Vec<&CauseFindings>) =
         section.causes.iter().partition(|cause| cause.is_task());
-    let shown: Vec<Finding> = causes.iter().take(FOREMOST).map(|cause| finding(cause)).collect();
+    let shown: Vec<Finding> = causes.iter().take(FOREMOST).map(|cause| finding(cause, turns)).collect();
     let mut blocks = vec![Block::Heading(heading)];
     if !shown.is_empty() {
         blocks.push(Block::Findings(shown));
@@ -78,10 +79,13 @@ fn unnamed(section: &Section) -> Option<String> {
 }
 
 /// A cause in a few lines: how often, the commonest chain, and the best fix.
-fn finding(cause: &CauseFindings) -> Finding {
+fn finding(cause: &CauseFindings, turns: bool) -> Finding {
     let count = cause.count.map(|count| occurrences::of_cause(&cause.cause, count, cause.interruptions));
     let time = cause.total_ns.map(|ns| numbers::duration(ns as f64));
-    let longest = cause.durations_ns.map(|of| format!("the longest {}", numbers::duration(of.max as f64)));
+    let longest = cause
+        .durations_ns
+        .filter(|_| !turns)
+        .map(|of| format!("the longest {}", numbers::duration(of.max as f64)));
     let occurrence = count.into_iter().chain(time).chain(longest).collect::<Vec<_>>().join(", ");
     let steps = cause.chains.first().map_or(0, |first| first.steps.texts().len());
     Finding {

@@ -5,13 +5,14 @@ use dyntick_explain::rules;
 use dyntick_model::NANOS_PER_SEC;
 use dyntick_record::late::{LateReport, LateWakeUp, alike};
 use dyntick_report::{Block, Cell, Column, Document, Finding, Table, numbers, row};
+use std::collections::BTreeMap;
 
 /// The number of other wake-ups of a group that are listed.
 const LISTED: usize = 20;
 
 /// Makes the document; `count` is the number of late wake-ups. In short only the first group is complete.
 pub fn document(report: &LateReport, count: usize, full: bool) -> Document {
-    let LateReport { worst, trouble } = report;
+    let LateReport { worst, trouble, stolen_ns } = report;
     let title = if count > worst.len() {
         format!(
             "{}, of which the worst {} are explained (--why-max)",
@@ -31,7 +32,8 @@ pub fn document(report: &LateReport, count: usize, full: bool) -> Document {
             shown.flat_map(|(_, group)| of_group(group, worst.len(), full)).collect()
         }
     };
-    let lead = if trouble.is_none() { verdict(worst) } else { Vec::new() };
+    let mut lead = if trouble.is_none() { verdict(worst) } else { Vec::new() };
+    lead.extend(stolen(stolen_ns));
     Document { title, lead, blocks, ..Document::default() }
 }
 
@@ -48,6 +50,19 @@ fn verdict(worst: &[LateWakeUp]) -> Vec<String> {
         )
     };
     alike(worst).iter().take(MOST_CAUSES).map(line).collect()
+}
+
+/// The steal time, which is in no event and may be any late wake-up's reason.
+fn stolen(by_cpu: &BTreeMap<u32, u64>) -> Option<String> {
+    if by_cpu.is_empty() {
+        return None;
+    }
+    let of = |(cpu, ns): (&u32, &u64)| format!("CPU {cpu} for {}", numbers::duration(*ns as f64));
+    Some(format!(
+        "Meanwhile the hypervisor took {} (steal). No event shows when: time in which a task ran, or the CPU was idle, \
+         may be that.",
+        by_cpu.iter().map(of).collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// The number of causes in the verdict.
@@ -210,13 +225,14 @@ mod tests {
             late(1, 120_020, Some(LATE_IDLE)),
             late(9, 110_000, None),
         ];
-        let report = LateReport { worst: worst.into(), trouble: None };
+        let stolen_ns = BTreeMap::from([(1, 30_000_000)]);
+        let report = LateReport { worst: worst.into(), trouble: None, stolen_ns };
         insta::assert_snapshot!(Sheet { width: 80, colour: false }.text(&document(&report, 57, true)));
     }
 
     #[test]
     fn few_wake_ups_are_all_explained() {
-        let report = LateReport { worst: vec![late(3, 301_450, Some(LATE_IDLE))], trouble: None };
+        let report = LateReport { worst: vec![late(3, 301_450, Some(LATE_IDLE))], ..LateReport::default() };
         assert_eq!(document(&report, 1, false).title, "1 late wake-up");
     }
 }

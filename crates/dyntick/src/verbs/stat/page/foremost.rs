@@ -4,6 +4,7 @@
 use super::notes;
 use dyntick_contract::{Adviser, labels};
 use dyntick_count::{Class, CpuCounts, GroupRows, Measured, Part, Row, What, rule};
+use dyntick_record::MANY_FAULTS;
 use dyntick_report::{Cell, Column, Table, row};
 use std::cmp::Reverse;
 
@@ -22,7 +23,10 @@ pub fn table(measured: &Measured, cpu: &CpuCounts, adviser: &Adviser) -> Table {
             |row| !matches!(&row.what, What::Part(Part::KernelThread(comm)) if comm.starts_with("kworker/")),
         );
     }
-    rows.sort_by_key(|row| Reverse((row.count.ns, row.count.count)));
+    let faults = cpu.of_class(Class::PageFaults).map(|group| &group.row);
+    rows.extend(faults.filter(|row| row.count.count / measured.repeats() as u64 >= MANY_FAULTS));
+    // Page faults have no time, and this number of them takes more than all else.
+    rows.sort_by_key(|row| Reverse((row.is_counted_only(), row.count.ns, row.count.count)));
     let hidden = rows.len().saturating_sub(FOREMOST);
     let number = cpu.cpus.iter().next().unwrap_or_default();
     let mut cells: Vec<Vec<Cell>> =
@@ -43,7 +47,7 @@ pub fn table(measured: &Measured, cpu: &CpuCounts, adviser: &Adviser) -> Table {
         Column::text("interruption"),
         Column::figure("per s", ""),
         Column::figure("total", ""),
-        Column::figure("longest", ""),
+        Column::longest(),
         Column::text("fix"),
     ];
     columns.truncate(if names_cpus { columns.len() } else { FIX });
@@ -72,7 +76,7 @@ fn of_row(row: &Row, cpu: u32, measured: &Measured, adviser: &Adviser) -> Vec<Ce
     row![
         labels::of(&row.what),
         Cell::Rate(row.count.count as f64 / measured.seconds()),
-        Cell::Duration(row.count.ns as f64 / repeats),
+        Cell::or_blank((!row.is_counted_only()).then_some(Cell::Duration(row.count.ns as f64 / repeats))),
         Cell::or_blank(row.count.longest_ns.map(|ns| Cell::Duration(ns as f64))),
         fix.unwrap_or_default(),
     ]
