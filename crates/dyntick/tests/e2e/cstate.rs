@@ -336,9 +336,13 @@ fn measured() -> String {
 
 #[test]
 fn exits_take_the_tables_latency_or_what_was_measured() {
-    let cases = [("measured", "exit = 'measured'"), ("random", "exit = 'distribution'"), ("table", "")];
-    let study =
-        Study::with(&measured(), &(READ.to_owned() + &cases.map(|(name, keys)| mixed(name, keys)).concat()));
+    // Fixed latencies are seen with other tests, too.
+    let cases = [("random", "exit = 'distribution'"), ("measured", "exit = 'measured'"), ("table", "")];
+    let cases = if is_full() { &cases[..] } else { &cases[..1] };
+    let study = Study::with(
+        &measured(),
+        &(READ.to_owned() + &cases.iter().map(|(name, keys)| mixed(name, keys)).collect::<String>()),
+    );
     let runs = study.run("out");
     let exits = |guest: &Guest| -> Vec<u64> {
         assert_eq!(text(&guest.raw("file.latency.after")).trim(), "350", "the kernel is told the table's");
@@ -349,9 +353,11 @@ fn exits_take_the_tables_latency_or_what_was_measured() {
         assert!(exits.len() > 200, "{}", exits.len());
         exits
     };
-    let [measured, random, table] = [0, 1, 2].map(|place| exits(&runs[place]));
-    assert!(measured.iter().all(|exit| lasted(*exit, 100_000)), "{measured:?}");
-    assert!(table.iter().all(|exit| lasted(*exit, 350_000)), "{table:?}");
+    let all: Vec<Vec<u64>> = runs.iter().map(exits).collect();
+    let random = &all[0];
+    for (exits, wanted) in all[1..].iter().zip([100_000, 350_000]) {
+        assert!(exits.iter().all(|exit| lasted(*exit, wanted)), "{exits:?}");
+    }
 
     assert!(random[0] >= 80_000 && random[random.len() - 1] < 200_000 + NOTICED, "{random:?}");
     // By chance alone the share of the lower half is farther off less than once in a thousand sequences.
@@ -369,7 +375,7 @@ fn exits_take_the_tables_latency_or_what_was_measured() {
     }
     let files = |folder: &Path| store::comparable_files(folder).unwrap();
     let again = &study.run_with("again", &["--case", "random"])[0];
-    assert!(files(&runs[1].folder) == files(&again.folder), "the drawn latencies repeat");
+    assert!(files(&runs[0].folder) == files(&again.folder), "the drawn latencies repeat");
 }
 
 #[test]
@@ -403,6 +409,9 @@ fn a_cpu_that_wakes_ahead_of_its_timer_pays_for_other_wake_ups_only() {
 
 #[test]
 fn a_package_is_awake_while_its_last_cpu_is_entering() {
+    if !is_full() {
+        return;
+    }
     // Entering takes 250 us, and CPU 1 sleeps for 100.
     let machine =
         MACHINE.replace("target-residency = '800us'", "target-residency = '800us'\nentry = '250us'");
@@ -443,6 +452,9 @@ fn a_tick_that_cannot_be_given_back_is_refused() {
 
 #[test]
 fn latencies_are_skipped_and_repeat_to_the_bit() {
+    if !is_full() {
+        return;
+    }
     let study = Study::new(&format!(
         "kernel = 'debian:6.12'
 profile = true
@@ -472,7 +484,7 @@ write = {{ {} }}
 fn a_package_does_not_sleep_while_a_cpu_is_busy() {
     let study = Study::new(
         "kernel = 'debian:6.12'
-measure = '2s'
+measure = '500ms'
 read = ['/sys/kernel/debug/cstate_emulator/package_states', '/sys/kernel/debug/cstate_emulator/idle_states']
 [[case]]
 name = 'busy'

@@ -12,8 +12,8 @@ const SCRIPT: &str = r"
     busybox --install -s /bin
     cd /tmp
     both() { echo 'spin() { i=0; while [ $i -lt '$1' ]; do i=$((i+1)); done; }; spin & spin; wait'; }
-    both 20000 > both
-    both 100000 > long
+    both 8000 > both
+    both 40000 > long
     ln -s TRIALS foreign
     record() { name=$1; shift; taskset 2 dyntick record -C 1 -o $name $*; echo @$name; dyntick explain --json $name; }
     exec 2>/dev/null

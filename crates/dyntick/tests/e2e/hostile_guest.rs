@@ -2,7 +2,7 @@
 //! Guests whose root means harm: what they write into the memory that the host reads, and onto the
 //! console, stays harmless and is reported. Real kernels boot; the host's own perl is the attacker.
 
-use crate::harness::dyntick;
+use crate::harness::{dyntick, is_full};
 use dyntick_guest::{Archive, MAILBOX_AT};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -71,6 +71,9 @@ fn a_piece_that_was_not_asked_for_is_not_kept() {
 
 #[test]
 fn a_length_beyond_all_memory_is_told() {
+    if !is_full() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let Some(output) = attack(folder.path(), &forge(b"", u64::MAX)) else { return };
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
@@ -79,6 +82,9 @@ fn a_length_beyond_all_memory_is_told() {
 
 #[test]
 fn a_flood_of_words_is_cut() {
+    if !is_full() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let flood =
         r#"print STDERR ("\e[2J" x 100000); open(C,">","/dev/console"); print C ("x" x 20000); exit 3"#;

@@ -5,7 +5,7 @@
 //! faster); without it the test build is used.
 
 use crate::harness::hog::hog;
-use crate::harness::{dyntick, schema, text};
+use crate::harness::{dyntick, is_full, schema, text};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,7 +21,7 @@ impl Study {
     fn new(cases: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
-            "title = 'test'\nquestion = 'test'\n[defaults]\nkernel = 'debian:6.12'\nsettle = '500ms'\nmeasure = '2s'\n{cases}"
+            "title = 'test'\nquestion = 'test'\n[defaults]\nkernel = 'debian:6.12'\nsettle = '500ms'\nmeasure = '1s'\n{cases}"
         );
         std::fs::write(folder.path().join("study.toml"), text).unwrap();
         Self { folder }
@@ -108,7 +108,7 @@ read = ['/sys/kernel/debug/no_such_file']
     };
     assert!(value("file", "softirqs:TIMER", 0.into()) > 0.0, "CPU 0 keeps the time");
     value("file", "vmstat:pgfault", serde_json::Value::Null);
-    assert!(value("interrupts", "LOC", 0.into()) > 400.0, "the housekeeping CPU ticks");
+    assert!(value("interrupts", "LOC", 0.into()) > 200.0, "the housekeeping CPU ticks");
     assert_eq!(value("local_timer", "", 0.into()), 0.0, "and is not recorded");
     let failure = run("lacks")["failure"].as_str().unwrap();
     assert!(failure.contains("/sys/kernel/debug/no_such_file"), "{failure}");
@@ -147,17 +147,19 @@ fn a_ticking_cpu_ticks_a_quiet_one_does_not_and_all_repeat_to_the_bit() {
     let mail = text(&mail.arg(study.path("study.toml")).output().unwrap().stdout);
     assert!(mail.is_ascii() && mail.lines().all(|line| line.len() <= 72), "{mail}");
     assert!(mail.contains("ticking") && mail.contains("quiet"), "what is kept is told again: {mail}");
-    // Whatever the host does meanwhile: a CPU that is taken away now and then changes which of QEMU's
-    // threads comes first.
+    // One that is busy, and one that sleeps and wakes. Whatever the host does meanwhile: a CPU that is taken away now
+    // and then changes which of QEMU's threads comes first.
     let end = AtomicBool::new(false);
     let verify = std::thread::scope(|scope| {
         scope.spawn(|| hog(0, &end));
-        let verify = dyntick().args(["lab", "verify"]).args(study.runs()).output().unwrap();
+        let runs =
+            study.runs().into_iter().filter(|run| is_full() || !run.display().to_string().contains("quiet"));
+        let verify = dyntick().args(["lab", "verify"]).args(runs).output().unwrap();
         end.store(true, Relaxed);
         verify
     });
     assert!(verify.status.success(), "{}", text(&verify.stdout));
-    assert_eq!(text(&verify.stdout).matches("identical").count(), 3);
+    assert_eq!(text(&verify.stdout).matches("identical").count(), if is_full() { 3 } else { 2 });
 }
 
 #[test]
@@ -167,6 +169,7 @@ fn on_a_busy_host_the_wall_clock_proves_nothing() {
 [[case]]
 name = 'busy'
 clock = 'wall'
+measure = '2s'
 task = [{ cpu = 1, run = 'spin' }]
 [[claim]]
 text = 'it ticks'
@@ -326,23 +329,9 @@ fn an_image_is_refused_where_it_would_not_fit_and_harmless_where_it_does() {
     assert!(text(&output.stderr).contains("✓ large"), "{}", text(&output.stderr));
 }
 
-#[test]
-fn a_damaged_run_is_set_aside_and_run_again() {
-    let study = Study::new("[[case]]\nname = 'c'\nmeasure = '100ms'\n");
-    assert!(study.run(&[]).status.success());
-    let run = study.runs().remove(0);
-    std::fs::write(run.join("run.toml"), "half").unwrap();
-    let again = study.run(&[]);
-    assert!(again.status.success(), "{}", text(&again.stderr));
-    assert!(!text(&again.stderr).contains("(cached)"));
-    let names: Vec<String> = study.runs().iter().map(|path| path.display().to_string()).collect();
-    assert_eq!(names.len(), 2, "{names:?}");
-    assert!(names.iter().any(|name| name.ends_with(".damaged-1")), "{names:?}");
-}
-
 /// A run is in a folder that may have come with its study, under a name that anybody can compute.
 #[test]
-fn a_run_that_was_not_made_here_is_run_again() {
+fn a_run_that_was_not_made_here_or_is_damaged_is_run_again() {
     let study = Study::new("[[case]]\nname = 'c'\nmeasure = '100ms'\n");
     let run = || text(&study.run(&[]).stderr);
     let report = || {
@@ -361,6 +350,16 @@ fn a_run_that_was_not_made_here_is_run_again() {
     let names: Vec<String> = study.runs().iter().map(|path| path.display().to_string()).collect();
     assert!(names.len() == 2 && names.iter().any(|name| name.ends_with(".another-1")), "{names:?}");
     assert!(!report().contains(others), "the newest is this user's: {}", report());
+
+    let newest =
+        study.runs().into_iter().find(|run| !run.display().to_string().contains(".another")).unwrap();
+    std::fs::write(newest.join("run.toml"), "half").unwrap();
+    let again = study.run(&[]);
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    assert!(!text(&again.stderr).contains("(cached)"));
+    let names: Vec<String> = study.runs().iter().map(|path| path.display().to_string()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert!(names.iter().any(|name| name.ends_with(".damaged-1")), "{names:?}");
 }
 
 #[test]
@@ -417,6 +416,14 @@ fn refused(arguments: &[&str], words: &[&str]) {
     }
 }
 
+/// The same run twice.
+fn a_perturbed_run_repeats(study: &Study) {
+    let verify = dyntick().args(["lab", "verify"]).arg(&study.runs()[2]).output().unwrap();
+    assert!(verify.status.success(), "{}{}", text(&verify.stdout), text(&verify.stderr));
+    let told = text(&verify.stdout);
+    assert_eq!((told.matches("identical").count(), told.lines().count()), (1, 1), "{told}");
+}
+
 /// A perturbation changes the image and the start of the work, the same each time. Perturbed runs come in addition to
 /// the case's own run.
 #[test]
@@ -448,13 +455,10 @@ fn perturbed_runs_differ_and_repeat_to_the_bit() {
     assert_eq!(evidence.matches(" (2 perturbed runs: from ").count(), 2, "{evidence}");
     assert_eq!(json["verdicts"][0]["rulings"][0][1], "not-reproduced", "all agree on the second check");
 
-    // The same run twice, each perturbed one.
-    let perturbed: Vec<PathBuf> = study.runs().into_iter().skip(1).collect();
-    assert_eq!(perturbed.len(), 2);
-    let verify = dyntick().args(["lab", "verify"]).args(perturbed).output().unwrap();
-    assert!(verify.status.success(), "{}{}", text(&verify.stdout), text(&verify.stderr));
-    let told = text(&verify.stdout);
-    assert_eq!((told.matches("identical").count(), told.lines().count()), (2, 2), "{told}");
+    assert_eq!(study.runs().len(), 3);
+    if is_full() {
+        a_perturbed_run_repeats(&study);
+    }
 
     // With one fewer nothing is run again, and with none only the case's own run is shown.
     let fewer = study.run(&["--json", "--perturb", "1"]);
@@ -465,11 +469,11 @@ fn perturbed_runs_differ_and_repeat_to_the_bit() {
         let mut report = dyntick();
         report.args(["lab", "report", "--perturb", "2", "--format", format, "--out"]).arg(study.path("out"));
         let told = text(&report.arg(study.path("study.toml")).output().unwrap().stdout);
-        assert!(told.contains("does not hold (3 of 3 runs)") && told.lines().count() <= 40, "{told}");
+        assert!(told.contains("; 3 of 3 runs)") && told.lines().count() <= 40, "{told}");
     }
     let wall = study.run(&["--clock", "wall"]);
     assert_eq!(wall.status.code(), Some(2));
-    assert!(text(&wall.stderr).contains("with perturb = 0"), "{}", text(&wall.stderr));
+    assert!(text(&wall.stderr).contains("use repeat (--repeat), and no perturb"), "{}", text(&wall.stderr));
 }
 
 #[test]

@@ -154,6 +154,46 @@ fn what_a_study_lacks_is_told_before_it_runs() {
         "{twice}"
     );
     told(&["adaptive-ticks", "--bisect", "--no-such-option"], 128);
+    kernels_are_refused_by_their_texts(folder.path());
+}
+
+/// Nothing is asked for, fetched or compiled for a kernel that its texts make impossible.
+fn kernels_are_refused_by_their_texts(folder: &std::path::Path) {
+    let kernel = |name: &str, more: &str| {
+        format!("[kernels.{name}]\nsource = 'debian:6.12'\nconfig = ['lab', 'no-hz-idle']\n{more}")
+    };
+    let study = format!(
+        "title = 't'\nquestion = 'q'\n{}{}[[case]]\nname = 'x'\nkernel = 'a'\nappend = 'nohz_full=1'\n\
+         [[case]]\nname = 'y'\nkernel = 'debian:6.12'\n",
+        kernel("a", ""),
+        kernel("b", "patches = ['./damaged.patch']\n")
+    );
+    std::fs::write(folder.join("kernels.toml"), study).unwrap();
+    let damaged = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\nb\n";
+    std::fs::write(folder.join("damaged.patch"), damaged).unwrap();
+    let refused = |words: &[&str], reason: &str| {
+        let output = dyntick(folder, words);
+        let told = text(&output.stderr);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{told}");
+        assert!(told.contains(reason), "'{reason}' is missing in: {told}");
+        let is_step = |line: &str| {
+            ["asking", "fetching", "unpacking", "compiling"].iter().any(|step| line.contains(step))
+        };
+        assert!(!told.lines().any(is_step), "{told}");
+        told
+    };
+    let run = refused(&["lab", "run", "kernels.toml"], "add \"no-hz-full\" to the config of [kernels.a]");
+    assert!(
+        run.ends_with(
+            "nothing was run, and no report was written (1 case has another kernel: name it with --case)\n"
+        ),
+        "{run}"
+    );
+    let diff = ["lab", "kernels", "diff", "kernels.toml:a", "kernels.toml:b"];
+    refused(&diff, "the patch ./damaged.patch");
+    refused(&["lab", "build", "kernels.toml"], "damaged at line 5");
+    let old = ["lab", "build", "--source", "debian:6.1", "--config", "lab,preempt-rt"];
+    refused(&old, "preempt-rt.config:4: CONFIG_PREEMPT_RT=y needs Linux 6.12 or newer");
 }
 
 /// A kernel that does not know a setting is neither good nor bad.

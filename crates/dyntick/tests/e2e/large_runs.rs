@@ -38,14 +38,14 @@ fn study(repetitions: u32, pages: &[u8]) -> tempfile::TempDir {
     folder
 }
 
-/// Events of one, two or three words.
+/// Events of two or four words.
 fn metadata() -> serde_json::Value {
     let format = |id: u16, fields: &str| {
         format!("ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n{fields}")
     };
     let field =
         |name: &str, offset: u32| format!("\tfield:int {name};\toffset:{offset};\tsize:4;\tsigned:0;\n");
-    let expires = field("hrtimer", 4) + &field("function", 8);
+    let expires = field("hrtimer", 4) + &field("function", 8) + &field("now", 12);
     serde_json::json!({
         "page_size": 4096, "symbols": {}, "missing_events": [],
         "stats": {"0": {"entries": 0, "lost": 0}, "1": {"entries": 0, "lost": 0}},
@@ -64,7 +64,7 @@ fn timer_interrupts(count: u32) -> Vec<u8> {
         std::iter::once(&header).chain(words).flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
     };
     let interrupt = |number: u32| {
-        [record(&[1, 0]), record(&[3, 0, 0x8100_0000 + number]), record(&[4, 0]), record(&[2, 0])].concat()
+        [record(&[1, 0]), record(&[3, 0, 0x8100_0000 + number, 0]), record(&[4, 0]), record(&[2, 0])].concat()
     };
     let all: Vec<Vec<u8>> = (0..count).map(interrupt).collect();
     let page = |(number, interrupts): (usize, &[Vec<u8>])| {

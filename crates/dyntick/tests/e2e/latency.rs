@@ -2,7 +2,7 @@
 //! `dyntick latency` beside the real cyclictest on this machine: what both print has the same shape.
 
 use crate::harness::hog::hog;
-use crate::harness::{self, in_guest, schema, text, tools};
+use crate::harness::{self, in_guest, is_full, schema, text, tools};
 use dyntick_formats::cyclictest;
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -217,7 +217,9 @@ fn in_a_guest_it_repeats_and_measures_what_cyclictest_does() {
         [&["--append", "isolcpus=domain,1"][..], &tools(&["cyclictest", "chrt", "taskset"])].concat();
     let guest = || in_guest(&options, &["busybox", "sh", "-c", SCRIPT]);
     let printed = guest();
-    assert_eq!(printed, guest(), "every byte");
+    if is_full() {
+        assert_eq!(printed, guest(), "every byte");
+    }
     let averages: Vec<i64> = printed
         .lines()
         .filter_map(|line| line.split_once("Avg:")?.1.split_ascii_whitespace().next()?.parse().ok())

@@ -5,6 +5,7 @@ mod harness;
 
 mod book;
 mod check;
+mod command_time;
 mod compare;
 mod completions;
 mod cstate;
@@ -40,7 +41,6 @@ mod sources;
 mod stat;
 mod stat_calls;
 mod stat_power;
-mod stat_time;
 mod strangers;
 mod top;
 mod verbs_by_kernel;

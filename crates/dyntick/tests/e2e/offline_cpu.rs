@@ -31,5 +31,9 @@ fn its_figures_are_said_not_to_hold() {
     let stopper = with(",migration/1,");
     assert!(stopper.len() == 2 && !stopper.iter().any(away), "{stopper:?}");
     assert!(printed.contains("did not stay there"), "what latency says");
+    let [figures] = with("T: 0 (")[..] else { panic!("the figures until then") };
+    let cycles =
+        figures.split("C:").nth(1).and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    assert!(cycles.is_some_and(|cycles| (1..12_000).contains(&cycles)), "{figures}");
     assert!(printed.contains("latency,2") && printed.contains("quiet,0"));
 }

@@ -127,7 +127,7 @@ fn everything(cpu: u32) -> Wanted {
     }
 }
 
-const LOST_OF: &str = "300000";
+const LOST_OF: &str = "100000";
 
 /// With a buffer that holds almost nothing, what is counted and what was lost are together what happened.
 fn assert_losses_are_exact() -> Result<(), String> {

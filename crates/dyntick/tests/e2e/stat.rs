@@ -215,18 +215,6 @@ fn guest(kernel: &str, append: &str, tools: &[&str], script: &str) -> String {
     in_guest(&[&options[..], &harness::tools(tools)].concat(), &["sh", "-c", script])
 }
 
-/// On a busy isolated CPU the counts are those of `/proc/interrupts`, which stat reads just before its begin
-/// and just after its end.
-fn counts_are_the_kernels(kernel: &str) {
-    // Where the timers of a nohz_full CPU come is chance otherwise.
-    let script = "                  dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && cat /tmp/o";
-    let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &[], script);
-    let stat = parsed(Some(&printed), &printed);
-    assert_eq!((stat.source.as_deref(), &stat.source_note), (Some("bpf"), &None));
-    assert_times_add_up(&stat);
-    assert_counts_are_the_kernels(kernel, &stat);
-}
-
 fn assert_counts_are_the_kernels(kernel: &str, stat: &Printed) {
     let cpu = &stat.cpus[0];
     for (row, name) in [
@@ -241,14 +229,28 @@ fn assert_counts_are_the_kernels(kernel: &str, stat: &Printed) {
     }
     // A timer that is set again before it expired expires once: every second one, where counting takes as long.
     assert!((20..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#?}");
-    assert!(count(cpu, "function call interrupts (CAL)") >= 50);
+    // A call that is made before the one ahead of it was answered needs no interrupt of its own.
+    assert!((45..=60).contains(&count(cpu, "function call interrupts (CAL)")), "{cpu:#?}");
     assert!(count(cpu, "page faults of user code") >= 50);
     assert_eq!(stat.lost, Some(Lost::default()));
 }
 
-/// Asserts that trace events are counted if eBPF is not available, and that this is reported.
-fn counts_without_btf(kernel: &str) {
+/// On a busy isolated CPU the counts are those of `/proc/interrupts`, which stat reads just before its begin
+/// and just after its end. Trace events are counted if eBPF is not available, and this is reported.
+///
+/// On 6.12 a read of the throttle of realtime tasks loses the account of deadline bandwidth (`sched_rt_handler`), and
+/// no fair server can be changed from then on: no live verb does so.
+fn counts_are_the_kernels(kernel: &str) {
     const SCRIPT: &str = "
+bandwidth() { grep total_bw /sys/kernel/debug/sched/debug | tr -cd '0-9\\n' | tr '\\n' ' '; echo; }
+bandwidth
+dyntick stat -C 1 --json -o /tmp/o dyntick guest-probe all -C 1 -n 50 && tr -d '\\n' < /tmp/o && echo
+dyntick check -C 1 --fail-on never > /dev/null
+dyntick explain -C 1 -o /tmp/o -- true 2> /dev/null
+dyntick top -b -n 1 -d 0.1 > /dev/null
+dyntick latency -a1 -t1 -l 5 -q > /dev/null
+dyntick isolate -C 1 -o /tmp/o -- true 2> /dev/null
+bandwidth
 mkdir /tmp/none && mount --bind /tmp/none /sys/kernel/btf || exit
 work='dyntick guest-probe all -C 1 -n 50'
 dyntick stat -C 1 --json -o /tmp/o $work && tr -d '\\n' < /tmp/o && echo
@@ -260,8 +262,17 @@ ls /sys/kernel/tracing/instances | wc -l
 ";
     const NOTE: &str = "Counted from trace events (tracefs), which costs the measured CPUs more than eBPF does; \
                         since eBPF cannot be used: this kernel has no type information";
-    let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &["mount", "tr", "wc"], SCRIPT);
-    let stat = parsed(printed.lines().next(), &printed);
+    let printed = guest(kernel, "isolcpus=domain,1 nohz_full=1", &["grep", "mount", "tr", "wc"], SCRIPT);
+    let mut lines = printed.lines();
+    let before = lines.next().unwrap();
+    let has_servers = before.split_whitespace().all(|bandwidth| bandwidth != "0");
+    assert!(has_servers || kernel == "debian:6.1", "each CPU has a fair server: {before}");
+    let stat = parsed(lines.next(), &printed);
+    assert_eq!((stat.source.as_deref(), &stat.source_note), (Some("bpf"), &None));
+    assert_times_add_up(&stat);
+    assert_counts_are_the_kernels(kernel, &stat);
+    assert_eq!(Some(before), lines.next(), "the deadline bandwidth is as before");
+    let stat = parsed(lines.next(), &printed);
     assert_eq!(stat.source.as_deref(), Some("tracefs"));
     assert_counts_are_the_kernels(kernel, &stat);
     assert!(stat.source_note.as_ref().is_some_and(|note| note.starts_with(NOTE)), "{stat:#?}");
@@ -274,16 +285,6 @@ ls /sys/kernel/tracing/instances | wc -l
         "{printed}"
     );
     assert_eq!(printed.lines().last(), Some("0"), "no trace instance is left");
-}
-
-#[test]
-fn without_btf_trace_events_are_counted_on_6_12() {
-    counts_without_btf("debian:6.12");
-}
-
-#[test]
-fn without_btf_trace_events_are_counted_on_6_1() {
-    counts_without_btf("debian:6.1");
 }
 
 #[test]
@@ -302,22 +303,24 @@ fn counts_are_those_of_6_1() {
 fn a_task_that_ran_before_the_begin_has_its_time() {
     const SCRIPT: &str = "
 printf '#!/bin/sh\nwhile :; do :; done\n' > /tmp/busy && chmod +x /tmp/busy
-for source in bpf tracefs; do
-  taskset -c 1 /tmp/busy & sleep 0.5
-  dyntick stat -C 1 --source $source --json -o /tmp/o sleep 0.5; tr -d '\n' < /tmp/o && echo
+for source in SOURCES; do
+  taskset -c 1 /tmp/busy & sleep 0.2
+  dyntick stat -C 1 --source $source --json -o /tmp/o sleep 0.3; tr -d '\n' < /tmp/o && echo
   dyntick stat -C 1 --source $source --json -o /tmp/o sh -c \"sleep 0.4; kill -9 $!; sleep 0.1\"; tr -d '\n' < /tmp/o && echo
 done
 ";
+    let sources: &[&str] = if is_full() { &["bpf", "tracefs"] } else { &["bpf"] };
+    let script = SCRIPT.replace("SOURCES", &sources.join(" "));
     let mut command = dyntick();
     command.args(["lab", "shell", "--memory", "1G", "--kernel", "debian:6.12"]);
     command.args(["--append", "isolcpus=domain,1 nohz_full=1"]);
     for tool in ["taskset", "sleep", "chmod", "tr"] {
         command.args(["--tool", tool]);
     }
-    let output = run(command.args(["--", "sh", "-c", SCRIPT]));
+    let output = run(command.args(["--", "sh", "-c", &script]));
     let printed = text(&output.stdout).replace('\r', "");
     let all: Vec<Printed> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    assert_eq!(all.len(), 4, "{printed}\n{}", text(&output.stderr));
+    assert_eq!(all.len(), 2 * sources.len(), "{printed}\n{}", text(&output.stderr));
     for (number, stat) in (0..).zip(&all) {
         assert_times_add_up(stat);
         let cpu = &stat.cpus[0];
@@ -340,21 +343,22 @@ const STARTED: u64 = 250;
 #[test]
 fn dead_tasks_stay_under_their_programs_names() {
     const SCRIPT: &str = "
-for name in alpha beta gamma delta; do echo '#!/bin/sh' > /tmp/$name; chmod +x /tmp/$name; done
+echo '#!/bin/sh' > /tmp/alpha; chmod +x /tmp/alpha; for name in beta gamma delta; do ln /tmp/alpha /tmp/$name; done
 echo 'while [ ! -e /tmp/go ]; do sleep 0.01; done
 i=0; while [ $i -lt STARTED ]; do i=$((i+1)); /tmp/alpha; /tmp/beta; /tmp/gamma; /tmp/delta; done; >/tmp/done' > /tmp/storm
-for source in bpf tracefs; do
+for source in SOURCES; do
   rm -f /tmp/go /tmp/done
   taskset -c 1 sh /tmp/storm &
   dyntick stat -C 1 --source $source --json -o /tmp/o sh -c '>/tmp/go; while [ ! -e /tmp/done ]; do sleep 0.1; done'
   tr -d '\\n' < /tmp/o && echo
 done
 ";
-    let script = SCRIPT.replace("STARTED", &STARTED.to_string());
-    let tools = ["chmod", "rm", "sleep", "taskset", "tr"];
+    let sources: &[&str] = if is_full() { &["bpf", "tracefs"] } else { &["bpf"] };
+    let script = SCRIPT.replace("STARTED", &STARTED.to_string()).replace("SOURCES", &sources.join(" "));
+    let tools = ["chmod", "ln", "rm", "sleep", "taskset", "tr"];
     let printed = guest("debian:6.12", "isolcpus=domain,1", &tools, &script);
     let mut lines = printed.lines();
-    for source in ["bpf", "tracefs"] {
+    for source in sources.iter().copied() {
         let stat = parsed(lines.next(), &printed);
         assert_eq!((stat.source.as_deref(), stat.lost), (Some(source), Some(Lost::default())));
         let cpu = &stat.cpus[0];
@@ -370,36 +374,15 @@ done
     }
 }
 
-/// On 6.12 a read of the throttle of realtime tasks loses the account of deadline bandwidth (`sched_rt_handler`), and
-/// no fair server can be changed from then on.
-#[test]
-fn live_verbs_leave_the_deadline_bandwidth_as_it_is() {
-    const SCRIPT: &str = "
-bandwidth() { grep total_bw /sys/kernel/debug/sched/debug | tr -cd '0-9\\n' | tr '\\n' ' '; echo; }
-bandwidth
-dyntick check -C 1 --fail-on never > /dev/null
-dyntick stat -C 1 -o /tmp/o true; dyntick stat -C 1 --source tracefs -o /tmp/o true
-dyntick explain -C 1 -o /tmp/o -- true 2> /dev/null
-dyntick top -b -n 1 -d 0.1 > /dev/null
-dyntick latency -a1 -t1 -l 5 -q > /dev/null
-dyntick isolate -C 1 -o /tmp/o -- true 2> /dev/null
-bandwidth
-";
-    let printed = guest("debian:6.12", "isolcpus=domain,1 nohz_full=1", &["grep", "tr"], SCRIPT);
-    let [before, after] = printed.lines().collect::<Vec<_>>()[..] else { panic!("{printed}") };
-    assert!(
-        before.split_whitespace().all(|bandwidth| bandwidth != "0"),
-        "each CPU has a fair server: {before}"
-    );
-    assert_eq!(before, after);
-}
-
 /// More programs than a CPU has slots, one after the other within one interval: none is without its name.
 #[test]
 fn many_names_in_one_interval_are_all_kept() {
+    if !is_full() {
+        return;
+    }
     const NAMES: usize = 400;
     const SCRIPT: &str = "
-i=0; while [ $i -lt NAMES ]; do i=$((i+1)); echo '#!/bin/sh' > /tmp/name$i; chmod +x /tmp/name$i; done
+i=0; while [ $i -lt NAMES ]; do i=$((i+1)); echo '#!/bin/sh' > /tmp/name$i; done; chmod +x /tmp/name*
 echo 'while [ ! -e /tmp/go ]; do sleep 0.01; done
 i=0; while [ $i -lt NAMES ]; do i=$((i+1)); /tmp/name$i; sleep 0.003; done; >/tmp/done' > /tmp/storm
 taskset -c 1 sh /tmp/storm &
@@ -439,15 +422,18 @@ fn ended_from(rows: &[&PrintedRow], ns: u64) -> u64 {
 fn those_that_took_long_are_told_one_by_one() {
     const SCRIPT: &str = r#"
 dyntick stat -C 1 --over 2.047 --json -o /tmp/o dyntick guest-probe all -C 1 -n 200 && tr -d '\n' < /tmp/o && echo
-dyntick stat -C 1 --over 0 --json -o /tmp/o sh -c '>/tmp/go; dyntick guest-probe ipi -C 1 -n 20000; >/tmp/end' & stat=$!
+"#;
+    // More than the ring has room for take long to make.
+    const TOO_MANY: &str = r#"
+dyntick stat -C 1 --over 0 --json -o /tmp/o sh -c '>/tmp/go; dyntick guest-probe ipi -C 1 -n 12000; >/tmp/end' & stat=$!
 while [ ! -e /tmp/go ]; do sleep 0.01; done
 kill -STOP $stat; while [ ! -e /tmp/end ]; do sleep 0.1; done; kill -CONT $stat; wait $stat; grep -c at_ns < /tmp/o
 sed '/^    "each": \[/,/^    \]/d' /tmp/o | tr -d '\n'
 "#;
-    let printed = guest("debian:6.12", "isolcpus=domain,1", &["tr", "sleep"], SCRIPT);
-    let [some, kept, too_many] = printed.lines().collect::<Vec<_>>()[..] else { panic!("{printed}") };
-
-    let some = parsed(Some(some), &printed);
+    let script = if is_full() { [SCRIPT, TOO_MANY].concat() } else { SCRIPT.to_owned() };
+    let printed = guest("debian:6.12", "isolcpus=domain,1", &["tr", "sleep"], &script);
+    let mut lines = printed.lines();
+    let some = parsed(lines.next(), &printed);
     let longest = some.longest.unwrap();
     assert!(longest.each.len() > 20 && longest.lost == 0, "{longest:#?}");
     let by_name = one_by_one(&some.cpus[0]);
@@ -464,6 +450,10 @@ sed '/^    "each": \[/,/^    \]/d' /tmp/o | tr -d '\n'
     let probe = |one: &&Long| one.interrupted.as_ref().is_some_and(|task| task.comm == "dyntick");
     assert!(longest.each.iter().filter(probe).count() > 10, "{longest:?}");
 
+    if !is_full() {
+        return;
+    }
+    let [kept, too_many] = lines.collect::<Vec<_>>()[..] else { panic!("{printed}") };
     // Its list is cut out.
     let too_many: Value = serde_json::from_str(too_many).unwrap();
     let (kept, lost): (u64, _) = (kept.parse().unwrap(), too_many["longest"]["lost"].as_u64().unwrap());
@@ -479,6 +469,9 @@ sed '/^    "each": \[/,/^    \]/d' /tmp/o | tr -d '\n'
 /// the tool costs it.
 #[test]
 fn counting_costs_a_fifth_of_recording() {
+    if !is_full() {
+        return;
+    }
     const SCRIPT: &str = r#"
 echo 'dyntick guest-probe $1 -C 1 -n $2 --time > /tmp/ns' > /tmp/load
 each() {
@@ -522,12 +515,12 @@ each timer timers 200 -e irq_vectors:local_timer_entry -e irq_vectors:local_time
 /// Two tasks that wake each other on one CPU, as other tasks and as the command, and without a command.
 fn switches_cost(kernel: &str) {
     const SCRIPT: &str = r#"
-ns() { echo "$1 $(taskset 2 perf bench sched pipe -l 20000 | grep usecs/op)"; }
+ns() { echo "$1 $(taskset 2 perf bench sched pipe -l 5000 | grep usecs/op)"; }
 ns first; ns none
 dyntick stat -C 1 -e tasks -o /tmp/o & sleep 5; ns without; kill -INT $!; wait $!; ns none
 dyntick stat -C 1 -e tasks -o /tmp/o sh -c '>/tmp/go; while [ ! -e /tmp/end ]; do sleep 1; done' &
 while [ ! -e /tmp/go ]; do sleep 1; done; ns others; >/tmp/end; wait $!; ns none
-dyntick stat -C 1 -e tasks -o /tmp/o taskset 2 perf bench sched pipe -l 20000 > /tmp/pipe
+dyntick stat -C 1 -e tasks -o /tmp/o taskset 2 perf bench sched pipe -l 5000 > /tmp/pipe
 echo "own $(grep usecs/op /tmp/pipe)"; ns none
 "#;
     let printed = guest(kernel, "isolcpus=domain,1", &["perf", "taskset", "grep", "sleep"], SCRIPT);
@@ -554,8 +547,9 @@ fn operation(line: &str) -> Option<(&str, f64)> {
 
 #[test]
 fn switches_cost_less_than_twice_with_a_command() {
-    switches_cost("debian:6.12");
-    if is_full() {
-        switches_cost("debian:6.1");
+    if !is_full() {
+        return;
     }
+    switches_cost("debian:6.12");
+    switches_cost("debian:6.1");
 }

@@ -4,11 +4,12 @@
 //!
 //! `DYNTICK` names the binary under test, as in `lab.rs`.
 
-use crate::harness::documents;
+use crate::harness::{documents, is_full};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The kernels of every test run, and the newest that Debian has, which changes: `make test-kernels`.
+/// The kernels of the table, of which every test run has the oldest: other tests run the verbs on the others. The
+/// newest that Debian has changes: `make test-kernels`.
 const KERNELS: [&str; 3] = ["debian:5.10", "debian:6.1", "debian:6.12"];
 const NEWEST: &str = "debian:sid";
 
@@ -128,18 +129,24 @@ const HEAD: &str = "| kernel | verb | lacks |\n| --- | --- | --- |\n";
 
 #[test]
 fn the_live_verbs_on_each_kernel() {
+    let is_written = std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always");
+    let kernels = if is_full() || is_written { &KERNELS[..] } else { &KERNELS[..1] };
     let mut rows = Vec::new();
-    for kernel in KERNELS {
+    for kernel in kernels {
         let printed = printed(kernel);
         assert_works(kernel, &printed);
         rows.extend(row(kernel, &printed));
     }
     let page = std::fs::read_to_string(PAGE).unwrap();
+    if kernels.len() < KERNELS.len() {
+        rows.iter().for_each(|row| assert!(page.contains(&format!("{row}\n")), "{row} is not on the page"));
+        return;
+    }
     let (before, rest) = page.split_once(HEAD).expect("the page has the table");
     let after: String =
         rest.lines().skip_while(|line| line.starts_with('|')).map(|line| format!("{line}\n")).collect();
     let made = format!("{before}{HEAD}{}\n{after}", rows.join("\n"));
-    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+    if is_written {
         std::fs::write(PAGE, made).unwrap();
     } else {
         assert_eq!(page, made, "write docs/src/kernel-support.md anew: INSTA_UPDATE=always");

@@ -21,7 +21,7 @@ fn kills_leave_nothing_but_complete_files() {
     std::fs::remove_file(&file).unwrap();
     let span_ms = (begin.elapsed() * 3 / 2).as_millis() as u64;
     let (mut random, mut killed, mut written) = (Random(7), Vec::new(), 0);
-    let kills = if crate::harness::is_full() { 100 } else { 30 };
+    let kills = if crate::harness::is_full() { 100 } else { 12 };
     for number in 0..kills {
         let source = if number % 10 == 0 { "tracefs" } else { "auto" };
         let mut command = dyntick();

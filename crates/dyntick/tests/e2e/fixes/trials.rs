@@ -119,7 +119,6 @@ fn quick(kernel: &str) -> Vec<Trial> {
 pub fn representative() -> Vec<Group> {
     let adaptive = vec![
         typed("second-task", &["other-task:victim"], OFTEN),
-        typed("woken-task", &["wakeup:woken"], OFTEN),
         typed("ksm", &["kernel-thread:ksmd"], OFTEN),
     ];
     let serial_port = vec![booted("serial-port", &["device:ttyS0"], OFTEN)];

@@ -15,14 +15,19 @@ pub fn printed(kernel: &str, append: &str, script: &str) -> BTreeMap<String, Val
 /// The same in a guest that has these programs of the host.
 pub fn printed_with(tools: &[&str], kernel: &str, append: &str, script: &str) -> BTreeMap<String, Value> {
     let options = [&["--kernel", kernel, "--append", append][..], &harness::tools(tools)].concat();
-    let console = in_guest(&options, &["busybox", "sh", "-c", script]);
+    printed_by(&options, script)
+}
+
+/// The same in a guest with these options of `lab shell`.
+pub fn printed_by(options: &[&str], script: &str) -> BTreeMap<String, Value> {
+    let console = in_guest(options, &["busybox", "sh", "-c", script]);
     let parts = console.split("\n@").filter_map(|part| part.split_once('\n'));
     let json = |(name, text): (&str, &str)| {
-        let end = text.rfind('}').unwrap_or_else(|| panic!("{kernel}: {name}: {console}"));
+        let end = text.rfind('}').unwrap_or_else(|| panic!("{options:?}: {name}: {console}"));
         let value = serde_json::from_str(&text[..=end]);
         (
             name.trim_start_matches('@').to_owned(),
-            value.unwrap_or_else(|e| panic!("{kernel}: {name}: {e}: {text}")),
+            value.unwrap_or_else(|e| panic!("{options:?}: {name}: {e}: {text}")),
         )
     };
     parts.filter(|(name, _)| !name.is_empty()).map(json).collect()

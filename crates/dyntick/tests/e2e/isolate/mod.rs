@@ -8,15 +8,16 @@ mod kills;
 mod quiet;
 mod room;
 mod snapshot;
+mod stopped;
 
 use crate::harness::{dyntick, is_full, trials_program};
 use std::process::{Output, Stdio};
 
-/// Runs one of the ignored tests of this file in a guest of four CPUs, the last for isolation.
-fn in_guest(kernel: &str, append: &str, test: &str, environment: &str) -> Output {
+/// Runs some of the ignored tests of this folder in a guest of four CPUs, the last for isolation.
+fn in_guest(kernel: &str, append: &str, tests: &str, environment: &str) -> Output {
     let own = std::env::current_exe().unwrap();
     let own = own.to_str().unwrap();
-    let script = format!("{environment} exec {own} --ignored --exact {test} --nocapture --test-threads 1");
+    let script = format!("{environment} exec {own} --ignored --exact {tests} --nocapture --test-threads 1");
     let mut shell = dyntick();
     shell.args(["lab", "shell", "--virtual", "--kernel", kernel, "--cpus", "4", "--append", append]);
     shell.args(["--tool", own, "--tool", &trials_program()]);
@@ -28,9 +29,9 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Kills `isolate` at random moments; `rounds` times with `DYNTICK_TESTS=full`, a tenth of that without.
+/// Kills `isolate` at random moments; `rounds` times with `DYNTICK_TESTS=full`, a twentieth of that without.
 fn killed_at_any_moment(kernel: &str, append: &str, rounds: u32, seed: u32) {
-    let rounds = if crate::harness::is_full() { rounds } else { rounds / 10 };
+    let rounds = if crate::harness::is_full() { rounds } else { rounds / 20 };
     let size = format!("ROUNDS={rounds} SEED={seed}");
     let output = in_guest(kernel, append, "isolate::kills::rounds", &size);
     assert!(output.status.success(), "{}", text(&output));
@@ -63,13 +64,9 @@ fn an_isolated_cpu_is_quiet_on_preempt_rt() {
 }
 
 #[test]
-fn a_journal_that_cannot_grow_leaves_nothing_isolated() {
-    let output = in_guest("debian:6.12", "", "isolate::room::the_journal_is_full", "");
-    assert!(output.status.success(), "{}", text(&output));
-}
-
-#[test]
-fn what_others_change_meanwhile_stays() {
-    let output = in_guest("debian:6.12", "", "isolate::quiet::the_machine_changes_underneath", "");
-    assert!(output.status.success(), "{}", text(&output));
+fn others_changes_stay_no_journal_and_no_signal_leave_anything_isolated() {
+    const TESTS: &str = "isolate::quiet::the_machine_changes_underneath isolate::room::the_journal_is_full \
+                         isolate::stopped::comparison_ends_with_a_signal";
+    let output = in_guest("debian:6.12", "", TESTS, "");
+    assert!(output.status.success() && text(&output).contains("3 passed"), "{}", text(&output));
 }

@@ -115,4 +115,23 @@ fn the_machine_changes_underneath() {
         report["restored"]["theirs"].as_array().unwrap().iter().filter_map(|one| one[0].as_str()).collect();
     assert_eq!(theirs, ["/proc/irq/4/smp_affinity_list", "/proc/sys/vm/stat_interval"]);
     assert_eq!(report["restored"]["failed"], serde_json::json!([]));
+    command_leaves_its_partition();
+}
+
+/// A command that joins another control group is not isolated from then on: no limit is judged by that.
+fn command_leaves_its_partition() {
+    let leaves = "echo $$ > /sys/fs/cgroup/cgroup.procs; exec busybox usleep 200000";
+    let output = Command::new("dyntick")
+        .args(["isolate", "-C", "3", "--json", "-o", REPORT, "--at-most", "interruptions 1000000"])
+        .args(["--", "busybox", "sh", "-c", leaves])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(REPORT).unwrap()).unwrap();
+    assert_eq!(report["left"], serde_json::json!({ "group": "/", "quota": null }), "{said}");
+    assert_eq!(
+        (output.status.code(), &report["gate"]["held"]),
+        (Some(2), &serde_json::Value::Null),
+        "{said}"
+    );
 }
