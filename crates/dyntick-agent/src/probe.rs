@@ -115,10 +115,18 @@ fn calls(cpu: u32, count: u64) -> Result<()> {
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
     let online: CpuList = online.trim().parse().context("read the list of online CPUs")?;
     let caller = online.iter().find(|other| *other != cpu).context("no other CPU is online")?;
-    let done = AtomicBool::new(false);
+    let (moved, in_user_code, done) =
+        (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let called = pin(&CpuList::from_iter([caller])).and_then(|()| {
+            let pinned = pin(&CpuList::from_iter([caller]));
+            // The CPU's stopper thread has moved this thread. While it runs there, no call is sent: it has no memory of
+            // this program (6.12, kernel/sched/membarrier.c: membarrier_private_expedited).
+            moved.store(true, Ordering::Release);
+            while !in_user_code.load(Ordering::Acquire) {
+                std::hint::spin_loop();
+            }
+            let called = pinned.and_then(|()| {
                 (0..count).try_for_each(|_| match membarrier(PRIVATE_EXPEDITED) {
                     0 => Ok(()),
                     _ => Err(failed("membarrier")),
@@ -128,7 +136,9 @@ fn calls(cpu: u32, count: u64) -> Result<()> {
             called
         });
         while !done.load(Ordering::Acquire) {
-            std::hint::black_box(());
+            if moved.load(Ordering::Acquire) {
+                in_user_code.store(true, Ordering::Release);
+            }
         }
         other.join().unwrap_or_else(|_| bail!("the calling thread ended early"))
     })
