@@ -4,7 +4,8 @@
 /// A text that a terminal only prints. Lines stay lines, a tab becomes a space, and every other
 /// control character, which could move the cursor, change colours or name the window, becomes
 /// U+FFFD; so do the characters that change the direction of the text around them, with which one
-/// name can be made to look like another.
+/// name can be made to look like another. A selector of the emoji form, which widens the character before it, becomes
+/// that of the text form.
 pub fn clean(text: &str) -> String {
     text.chars().map(printable).collect()
 }
@@ -56,6 +57,7 @@ fn printable(c: char) -> char {
     match c {
         '\n' => '\n',
         '\t' => ' ',
+        '\u{fe0f}' => '\u{fe0e}',
         '\u{61c}'
         | '\u{200e}'
         | '\u{200f}'
@@ -134,6 +136,7 @@ mod tests {
             "a\u{fffd}]0;x\u{fffd}b\u{fffd}\n c\u{fffd}d\u{fffd}"
         );
         assert_eq!(clean("evil\u{202e}txt"), "evil\u{fffd}txt");
+        assert_eq!(clean("1*\u{fe0f}"), "1*\u{fe0e}");
         assert_eq!(clean("µs – 3 ≤ 4"), "µs – 3 ≤ 4");
         assert_eq!(clean_line("a\nb"), "a b");
     }

@@ -156,8 +156,14 @@ fn words_that_fit_are_not_broken() {
     }
 }
 
+/// The last ones have characters whose width depends on what follows.
 fn any_text() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z ]{0,80}", "[a-z0-9_=,-]{0,140}", "\\PC{0,40}"]
+    prop_oneof![
+        "[a-z ]{0,80}",
+        "[a-z0-9_=,-]{0,140}",
+        "\\PC{0,40}",
+        "[*a\u{fe0f}\u{200d}\u{644}\u{627}👩 ]{0,60}"
+    ]
 }
 
 proptest! {
