@@ -76,13 +76,17 @@ struct cgroup {
 	struct kernfs_node *kn;
 } OF_KERNEL;
 
-struct css_set {
-	struct cgroup *dfl_cgrp;
-} OF_KERNEL;
-
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 } OF_KERNEL;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[1]; /* by cgroup_subsys_id */
+} OF_KERNEL;
+
+/* With CONFIG_MEMCG; the number depends on the controllers that the kernel has. */
+enum cgroup_subsys_id { memory_cgrp_id = 0 };
 
 struct task_group {
 	struct cgroup_subsys_state css;

@@ -491,8 +491,15 @@ INLINE u32 state_of(const struct thread *thread, struct task_struct *task, int p
 /* Notes the control group of a thread that needs memory. */
 RARE int needs_memory(struct cpu *cpu, struct task_struct *task)
 {
-	if (cpu && __builtin_preserve_field_info(task->cgroups, 2))
-		cpu->memory_group = task->cgroups->dfl_cgrp->kn->id;
+	struct cgroup_subsys_state **states;
+
+	if (!cpu || !__builtin_preserve_field_info(task->cgroups, 2) ||
+	    !__builtin_preserve_enum_value(*(enum cgroup_subsys_id *)memory_cgrp_id, 0))
+		return 0;
+	states = task->cgroups->subsys;
+	/* Of the controller's own hierarchy, which is that of v1 if it is mounted there. */
+	cpu->memory_group =
+		states[__builtin_preserve_enum_value(*(enum cgroup_subsys_id *)memory_cgrp_id, 1)]->cgroup->kn->id;
 	return 0;
 }
 
