@@ -298,6 +298,17 @@ fn page_faults_have_kinds_and_times() {
 }
 
 #[test]
+fn write_after_a_numa_hint_is_of_that() {
+    let title = |kind, numa_hints, forked| {
+        let amount = Amount { count: 100, ..Amount::default() };
+        words::of(&Spent::Fault(kind), &amount, &words::Clues { numa_hints, forked, ..Default::default() }).title
+    };
+    assert_eq!(title(Fault::Write, 50, false), title(Fault::Absent, 50, true));
+    assert!(title(Fault::Write, 49, false).contains("write-protected"));
+    assert!(title(Fault::Write, 50, true).contains("write-protected"), "copies after a fork");
+}
+
+#[test]
 fn system_call_has_its_time_with_a_cpu_and_from_entry_to_exit() {
     let context = context();
     let mut ledger = Ledger::new(&context, All);

@@ -188,6 +188,16 @@ fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
     // Most of them: the counters are the machine's, not the thread's.
     let are_most = |count: u64| count > 0 && count * 2 >= amount.count;
     match kind {
+        // Also the write to a page that was moved by the fault before it: it comes back write-protected (tried on 6.12).
+        Fault::Absent | Fault::Access | Fault::Write
+            if are_most(clues.numa_hints) && !(kind == Fault::Write && clues.forked) =>
+        {
+            Words::new(
+                "page faults: NUMA hints",
+                "The kernel unmaps pages to see which node uses them, and moves them at the next access (NUMA balancing).",
+                vec![command("sysctl -w kernel.numa_balancing=0")],
+            )
+        }
         Fault::Write => Words::new(
             "page faults: writes to pages that were there and write-protected",
             "After fork() parent and child share their pages, and the first write to each copies it. Write protection by \
@@ -197,11 +207,6 @@ fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
                 .then(|| advice("fork less often, or from a process that does not share this memory"))
                 .into_iter()
                 .collect(),
-        ),
-        Fault::Absent | Fault::Access if are_most(clues.numa_hints) => Words::new(
-            "page faults: NUMA hints",
-            "The kernel unmaps pages to see which node uses them, and moves them at the next access (NUMA balancing).",
-            vec![command("sysctl -w kernel.numa_balancing=0")],
         ),
         Fault::Absent if are_most(clues.huge_faults) => Words::new(
             "page faults: huge pages, which are cleared at the first access",
