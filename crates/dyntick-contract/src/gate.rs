@@ -62,6 +62,10 @@ pub struct Figures {
     pub unnamed: BTreeSet<&'static str>,
     /// The share of its time that the command lost, 0 to 1.
     pub lost: Option<f64>,
+    /// The number of events that came and were not counted.
+    pub missed: u64,
+    /// True if it was not measured all the time: the figures may exceed a limit, but keep none.
+    pub is_partial: bool,
 }
 
 impl Figures {
@@ -183,8 +187,9 @@ impl Limit {
                 each.map(|each| each.into_iter().max().unwrap_or(0) as f64)
             }
         };
-        let was = was.filter(|was| self.is_counted(figures, *was));
         let most = self.most.value();
+        let is_certain = |was: &f64| *was > most || self.with_missed(figures, *was) <= most;
+        let was = was.filter(|was| self.is_counted(figures, *was) && is_certain(was));
         let name = self.what.to_string();
         causes.retain(|cause| cause.count > 0 && cause.name != name);
         Judged {
@@ -198,6 +203,18 @@ impl Limit {
                 .take(CULPRITS)
                 .map(|cause| self.culprit(cause, figures.seconds))
                 .collect(),
+        }
+    }
+
+    /// The figure if all events that were not counted had been of this limit: each is one interruption at most, of any
+    /// duration.
+    fn with_missed(&self, figures: &Figures, was: f64) -> f64 {
+        match self.most {
+            _ if figures.is_partial => f64::INFINITY,
+            _ if figures.missed == 0 => was,
+            Amount::PerSecond(_) => was + figures.missed as f64 / figures.seconds,
+            Amount::Count(_) => was + figures.missed as f64,
+            Amount::Share(_) | Amount::Longest(_) => f64::INFINITY,
         }
     }
 
@@ -638,6 +655,20 @@ mod tests {
         );
         let judged = |limit: &str| Gate::judge(&[limit.parse().unwrap()], &figures()).unwrap().held;
         assert_eq!(judged("fair-server 0"), Some(true), "it never occurred");
+    }
+
+    #[test]
+    fn limit_is_kept_only_with_all_that_was_missed() {
+        let judged = |limit: &str, of: Figures| Gate::judge(&[limit.parse().unwrap()], &[of]).unwrap().held;
+        let missed = |missed| Figures { missed, ..figures().remove(0) };
+        assert_eq!(judged("interruptions 522", missed(2)), Some(true));
+        assert_eq!(judged("interruptions 261/s", missed(2)), Some(true));
+        assert_eq!(judged("interruptions 522", missed(3)), None);
+        assert_eq!(judged("interruptions 519", missed(3)), Some(false), "exceeded without those");
+        assert_eq!(judged("interruptions 1s", missed(1)), None, "it may have been the longest");
+        let partial = || Figures { is_partial: true, ..figures().remove(0) };
+        assert_eq!(judged("interruptions 1000", partial()), None);
+        assert_eq!(judged("interruptions 1", partial()), Some(false));
     }
 
     #[test]

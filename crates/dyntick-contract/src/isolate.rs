@@ -94,7 +94,8 @@ impl Report {
             return Figures::uncounted(&self.cpus);
         };
         let of_command = trace.ledger.iter().map(|ledger| Figures::of_ledger(ledger, self.proof.seconds));
-        trace.per_cpu.iter().map(figures).chain(of_command).collect()
+        let all = trace.per_cpu.iter().map(figures).chain(of_command);
+        all.map(|figures| Figures { missed: trace.lost, ..figures }).collect()
     }
 
     /// Returns true if the command left its partition, or was never seen on its CPUs. One that ended at once may have

@@ -63,9 +63,8 @@ fn leaves(group: &GroupRows) -> &[Row] {
 
 /// The figures of each CPU and of the command's threads, for a gate; none of them if nothing was counted.
 pub fn figures(measured: &Measured, adviser: &Adviser) -> Vec<Figures> {
-    if measured.counts.is_none() {
-        return Figures::uncounted(&measured.cpus);
-    }
+    let Some(counts) = &measured.counts else { return Figures::uncounted(&measured.cpus) };
+    let missed = counts.lost.events();
     let of_cpu = |cpu: CpuCounts| {
         let interruptions = Counted {
             count: cpu.interruptions(),
@@ -85,6 +84,8 @@ pub fn figures(measured: &Measured, adviser: &Adviser) -> Vec<Figures> {
                 .collect(),
             unnamed: unnamed(measured),
             lost: None,
+            missed,
+            is_partial: cpu.cpus.iter().any(|cpu| measured.offline.contains(cpu)),
         }
     };
     let of_command = ledger(measured).map(|ledger| Figures::of_ledger(&ledger, measured.seconds()));

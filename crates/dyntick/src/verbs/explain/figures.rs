@@ -2,11 +2,13 @@
 //! The figures of findings, for a gate.
 
 use dyntick_contract::gate::{Counted, Figures};
+use dyntick_model::CpuList;
 use dyntick_record::{CauseFindings, Findings, Section};
 
 /// The figures of each CPU, or of the threads of `--of` as those of the command, and the share of time that was lost.
 pub fn of(findings: &Findings) -> Vec<Figures> {
-    let of_cpu = |cpu: u32, section: &Section| {
+    let missed: u64 = findings.lost_events.values().sum();
+    let of_cpu = |cpu: u32, section: &Section, missed: u64| {
         let interruptions = Counted {
             count: section.interruptions,
             ticks: Some(section.causes.iter().map(|cause| cause.ticks).sum()),
@@ -19,15 +21,20 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
             seconds: findings.seconds,
             interruptions: Some(interruptions),
             causes: section.causes.iter().map(counted).collect(),
+            missed,
             ..Figures::default()
         };
         figures.with_anonymous()
     };
-    let of_command = findings.ledger.iter().map(|ledger| Figures::of_ledger(ledger, findings.seconds));
-    let cpus = findings.cpus.iter().map(|cpu| of_cpu(cpu.cpu, &cpu.section));
+    let of_command = findings
+        .ledger
+        .iter()
+        .map(|ledger| Figures { missed, ..Figures::of_ledger(ledger, findings.seconds) });
+    let missed_on = |cpu: u32| findings.lost_events.get(&cpu).copied().unwrap_or(0);
+    let cpus = findings.cpus.iter().map(|cpu| of_cpu(cpu.cpu, &cpu.section, missed_on(cpu.cpu)));
     // Threads were interrupted wherever they ran: they count for the first of their CPUs.
-    let threads =
-        findings.threads.iter().map(|of| of_cpu(of.cpus.iter().next().unwrap_or_default(), &of.section));
+    let first = |cpus: &CpuList| cpus.iter().next().unwrap_or_default();
+    let threads = findings.threads.iter().map(|of| of_cpu(first(&of.cpus), &of.section, missed));
     cpus.chain(threads).chain(of_command).collect()
 }
 

@@ -112,14 +112,14 @@ fn figures(plan: &Plan, shared: &Shared, elapsed: Duration, worst: &[LateWakeUp]
         let all = Counted {
             name: LATENCY.to_owned(),
             count: counts.cycles(),
-            // The rest of the time is not known.
-            longest_ns: Some(counts.max()).filter(|_| !shared.was_moved(number)),
+            longest_ns: Some(counts.max()),
             ..Counted::default()
         };
         Figures {
             cpu: Some(thread.cpu.unwrap_or_default()),
             seconds: elapsed.as_secs_f64(),
             causes: [all].into_iter().chain(causes(worst, number)).collect(),
+            is_partial: shared.was_moved(number),
             ..Figures::default()
         }
     };
