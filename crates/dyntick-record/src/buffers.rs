@@ -7,7 +7,7 @@ use crate::stored::{BLOCK, Packer, Writer};
 use dyntick_observe::thread::{now_ns, own_files};
 use dyntick_observe::trace::{Buffers, SessionError, TraceSession};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
@@ -22,11 +22,18 @@ const OFTEN: Duration = Duration::from_millis(5);
 /// A piece of the recording for the file.
 pub(crate) enum Piece {
     /// The complete pages of a CPU.
-    Pages(u32, Vec<u8>),
+    Pages {
+        /// The CPU.
+        cpu: u32,
+        /// The pages.
+        pages: Vec<u8>,
+        /// The time at which they were read, or the end of the recording if that was earlier, ns of CLOCK_MONOTONIC.
+        read_ns: u64,
+    },
     /// The time, ns of CLOCK_MONOTONIC, up to which all events were in earlier pages.
     Complete(u64),
-    /// A request for a snapshot of everything up to now.
-    Wanted,
+    /// A request for a snapshot of everything up to this time, ns of CLOCK_MONOTONIC.
+    Wanted(u64),
 }
 
 /// The destination of the pieces.
@@ -52,9 +59,24 @@ pub(crate) struct Control {
     pub enough: AtomicBool,
     /// The recorded process; 0 for none.
     process: AtomicI32,
+    /// The end of the recording, ns of CLOCK_MONOTONIC; 0 until then.
+    end_ns: AtomicU64,
 }
 
 impl Control {
+    /// Ends the recording at this time. What comes later is read, but no longer part of it.
+    pub fn end(&self, ns: u64) {
+        self.end_ns.store(ns, Ordering::Relaxed);
+    }
+
+    /// The present time, or that of the end, ns of CLOCK_MONOTONIC.
+    pub fn now_ns(&self) -> u64 {
+        match self.end_ns.load(Ordering::Relaxed) {
+            0 => now_ns(),
+            end => end,
+        }
+    }
+
     /// Sets the process that is recorded until it ends.
     pub fn follow(&self, process: i32) {
         self.process.store(process, Ordering::Relaxed);
@@ -130,11 +152,12 @@ impl Draining<'_> {
             let wanted = self.drain.control.snapshot.swap(false, Ordering::Relaxed);
             if wanted || self.drain.soon.is_some_and(|soon| latest.elapsed() >= soon) {
                 latest = Instant::now();
+                let now = now_ns();
                 self.take_started(&mut pending)?;
                 self.send_all(&mut pending);
                 // Without it the order of events is not certain; the next round has them.
                 complete.then(|| self.send(Piece::Complete(begin)));
-                wanted.then(|| self.send(Piece::Wanted));
+                wanted.then(|| self.send(Piece::Wanted(now)));
             }
             if self.drain.control.full.load(Ordering::Relaxed) {
                 self.drain.session.stop()?;
@@ -159,7 +182,7 @@ impl Draining<'_> {
 
     fn send_all(&self, pending: &mut Pending) {
         let blocks = pending.iter_mut().filter(|(_, pages)| !pages.is_empty());
-        blocks.for_each(|(cpu, pages)| self.send(Piece::Pages(*cpu, std::mem::take(pages))));
+        blocks.for_each(|(cpu, pages)| self.send_pages(*cpu, pages));
     }
 
     /// Takes full pages. Returns the number of bytes that the fullest buffer had of them, and true if none is left of
@@ -173,8 +196,8 @@ impl Draining<'_> {
                 let taken = self.buffers.full_pages(cpu, pages, BLOCK.saturating_sub(pages.len()))?;
                 all += taken;
                 if pages.len() >= BLOCK {
-                    let pages = std::mem::take(pages);
-                    self.send(Piece::Pages(cpu, pages));
+                    let mut block = std::mem::take(pages);
+                    self.send_pages(cpu, &mut block);
                 }
                 if taken == 0 {
                     break;
@@ -188,6 +211,11 @@ impl Draining<'_> {
             most = most.max(all);
         }
         Ok((most, complete))
+    }
+
+    fn send_pages(&self, cpu: u32, pages: &mut Vec<u8>) {
+        let read_ns = self.drain.control.now_ns();
+        self.send(Piece::Pages { cpu, pages: std::mem::take(pages), read_ns });
     }
 
     /// Waits if the file is behind; the kernel counts the events that it cannot keep meanwhile.
@@ -225,7 +253,9 @@ pub(crate) struct Whole {
 impl Sink for Whole {
     fn take(&mut self, piece: Piece) -> std::io::Result<()> {
         match piece {
-            Piece::Pages(cpu, pages) if !self.is_full() => self.writer.block(&self.packer.pack(cpu, &pages)?),
+            Piece::Pages { cpu, pages, .. } if !self.is_full() => {
+                self.writer.block(&self.packer.pack(cpu, &pages)?)
+            }
             _ => Ok(()),
         }
     }

@@ -88,21 +88,22 @@ struct Last<'a> {
 impl Sink for Last<'_> {
     fn take(&mut self, piece: Piece) -> std::io::Result<()> {
         let found = match (&piece, &mut self.detector) {
-            (Piece::Pages(cpu, pages), Some(detector)) => {
+            (Piece::Pages { cpu, pages, .. }, Some(detector)) => {
                 detector.take(*cpu, pages);
                 detector.is_full().then(|| detector.look(u64::MAX)).flatten()
             }
             (Piece::Complete(until), Some(detector)) => detector.look(*until),
             _ => None,
         };
-        if let Piece::Pages(cpu, pages) = &piece {
-            self.ring.take(*cpu, pages, now_ns())?;
+        if let Piece::Pages { cpu, pages, read_ns } = &piece {
+            // On a busy machine they may come here long after that.
+            self.ring.take(*cpu, pages, *read_ns)?;
         }
         if let Some(trigger) = found {
             self.on_condition(trigger)?;
         }
         match piece {
-            Piece::Wanted => self.snapshot(Trigger::Signal).map(drop),
+            Piece::Wanted(at) => self.snapshot(Trigger::Signal, at).map(drop),
             _ => Ok(()),
         }
     }
@@ -115,7 +116,7 @@ impl Sink for Last<'_> {
 impl Last<'_> {
     /// The next snapshot has nothing of this one, because the ring is filled again before it.
     fn on_condition(&mut self, trigger: Trigger) -> std::io::Result<()> {
-        if !self.snapshot(trigger)? {
+        if !self.snapshot(trigger, now_ns())? {
             return Ok(());
         }
         self.left = self.left.saturating_sub(1);
@@ -132,8 +133,7 @@ impl Last<'_> {
     }
 
     /// Takes a snapshot; returns false if earlier ones are still being written.
-    fn snapshot(&mut self, trigger: Trigger) -> std::io::Result<bool> {
-        let now_ns = now_ns();
+    fn snapshot(&mut self, trigger: Trigger, now_ns: u64) -> std::io::Result<bool> {
         let kept = self.ring.kept(trigger.at_ns().unwrap_or(now_ns), now_ns)?;
         match self.to.try_send((kept, trigger)) {
             Ok(()) => Ok(true),

@@ -176,6 +176,7 @@ impl<'a> Recording<'a> {
             let begin = now_ns();
             let result = during(control);
             let complete = now_ns();
+            control.end(complete);
             session.stop()?;
             drop((end, end_watch));
             let stopped = drain.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -193,7 +194,7 @@ struct Noting<'a, S> {
 
 impl<S: Sink> Sink for Noting<'_, S> {
     fn take(&mut self, piece: Piece) -> std::io::Result<()> {
-        if let (Piece::Pages(_, pages), Some(processes)) = (&piece, lock(self.processes).as_mut()) {
+        if let (Piece::Pages { pages, .. }, Some(processes)) = (&piece, lock(self.processes).as_mut()) {
             processes.look(pages);
         }
         self.sink.take(piece)
