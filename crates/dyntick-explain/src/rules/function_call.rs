@@ -150,15 +150,15 @@ pub(super) static MEMBERS: &[Rule] = &[
             schedulers of control groups and perf events.",
         fixes: &[
             RuleFix::advice(
+                "make that change before the quiet phase and keep it: attach tracers, load modules, hold one \
+                    user of a static key open (e.g. a socket with time stamps)",
+                "Each change costs up to three interrupts of all CPUs; with one user left a static key is \
+                    not switched.",
+            ),
+            RuleFix::advice(
                 "record with --stacks, which shows how the sender came to it",
                 "Several parts of the kernel patch its text, and the sender's function or stack shows which \
                     one did.",
-            ),
-            RuleFix::advice(
-                "make that change before the quiet phase and keep it: attach tracers, load modules, hold one \
-                    user of a static key open",
-                "Each change costs up to three interrupts of all CPUs; with one user left a static key is \
-                    not switched.",
             ),
         ],
         source: "arch/x86/kernel/alternative.c: text_poke_sync (7.x: smp_text_poke_sync_each_cpu)",
