@@ -418,16 +418,31 @@ impl<'a, W: Whose> Ledger<'a, W> {
         if let Some(cpu) = self.cpus.seen.get_mut(&target).filter(|cpu| cpu.left == Some(pid)) {
             cpu.left = None;
         }
-        let now = self.clamp(event.ts);
-        let Some(Followed { state: State::Asleep(asleep), .. }) = self.roll.threads.get(&pid) else { return };
+        let (now, is_seen) = (self.clamp(event.ts), self.is_recorded(target));
+        let Some(one) = self.roll.threads.get_mut(&pid) else { return };
+        let asleep = match &one.state {
+            State::Asleep(asleep) => asleep,
+            State::Unseen { .. } if is_seen => {
+                one.end_state(now, self.context, &self.cpus);
+                one.state = State::Ready(Ready::woken(target, now, one.account.limits()));
+                return self.queues.add(target, pid);
+            }
+            _ => return,
+        };
+        let (since, is_for_a_lock) = (asleep.since, asleep.is_for_a_lock());
         let by = self.actor(event);
-        let kept = if asleep.is_for_a_lock() { self.kept(&by, pid, asleep.since, now) } else { None };
+        let kept = if is_for_a_lock { self.kept(&by, pid, since, now) } else { None };
         let from = matches!(by, Ended::Task(_)).then_some(event.cpu);
         let expiring = self.expiring.get(&event.cpu);
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
-        let ready = State::Ready(Ready::woken(target, now, one.account.limits()));
+        let next = if is_seen {
+            self.queues.add(target, pid);
+            State::Ready(Ready::woken(target, now, one.account.limits()))
+        } else {
+            State::Unseen { since: now }
+        };
         let timer = one.timer.take();
-        if let State::Asleep(mut asleep) = std::mem::replace(&mut one.state, ready) {
+        if let State::Asleep(mut asleep) = std::mem::replace(&mut one.state, next) {
             asleep.slack_ns = timer.zip(expiring).map_or(0, |(timer, expiring)| timer.slack_ns(*expiring));
             match &mut one.lock {
                 Some(lock) => {
@@ -437,7 +452,6 @@ impl<'a, W: Whose> Ledger<'a, W> {
                 None => one.account.slept(asleep, now, Some(by), from, kept),
             }
         }
-        self.queues.add(target, pid);
     }
 
     /// A thread that is about to sleep sets the timer that ends its sleep.
@@ -458,30 +472,36 @@ impl<'a, W: Whose> Ledger<'a, W> {
 
     /// A woken task is put into the queue of a CPU.
     fn arrive(&mut self, ts: u64, pid: i32, target: u32) {
-        let now = self.clamp(ts);
-        let one = self.roll.threads.get_mut(&pid);
-        let Some(ready) = one.and_then(Followed::ready).filter(|ready| ready.cpu != target) else { return };
-        self.cpus.divide(ready, pid, now);
-        self.queues.remove(ready.cpu, pid);
-        ready.cpu = target;
-        self.queues.add(target, pid);
+        self.queue(self.clamp(ts), pid, target, None);
     }
 
     fn migrate(&mut self, event: &Event, pid: i32, to: u32) {
-        let (now, is_seen) = (self.clamp(event.ts), self.is_recorded(to));
+        if !self.is_recorded(to) {
+            // The kernel moves a sleeping task when it wakes it up, and the wake-up itself is not recorded there.
+            self.wake(event, pid, to);
+        }
         let by = match self.actor(event) {
             Ended::Task(task) => {
                 self.stoppers.get(&task.pid).and_then(Option::clone).unwrap_or(Ended::Task(task))
             }
             by => by,
         };
+        if let Some(one) = self.roll.threads.get_mut(&pid) {
+            one.account.moved(by.clone());
+            self.queue(self.clamp(event.ts), pid, to, Some(by));
+        }
+    }
+
+    /// A thread that wants a CPU comes into the queue of another one; `by` has moved it there.
+    fn queue(&mut self, now: u64, pid: i32, to: u32, by: Option<Ended>) {
+        let is_seen = self.is_recorded(to);
         let Some(one) = self.roll.threads.get_mut(&pid) else { return };
-        one.account.moved(by.clone());
-        let Some(ready) = one.ready() else { return };
+        let Some(ready) = one.ready().filter(|ready| ready.cpu != to) else { return };
         self.cpus.divide(ready, pid, now);
         self.queues.remove(ready.cpu, pid);
         if is_seen {
-            (ready.cpu, ready.moved) = (to, Some(by));
+            ready.cpu = to;
+            ready.moved = by.or(ready.moved.take());
             self.queues.add(to, pid);
         } else {
             one.end_state(now, self.context, &self.cpus);

@@ -297,11 +297,27 @@ fn page_faults_have_kinds_and_times() {
     assert_eq!(account.faults, [(Fault::Absent, 1), (Fault::Write, 1)].into());
 }
 
+/// CPUs 0 and 1 are recorded. What a thread does on another one is not known: it may run, and sleep again.
+#[test]
+fn thread_that_is_woken_on_an_unrecorded_cpu_does_not_wait_there() {
+    let wake = |ts, target| event(ts, 0, 3, EventKind::SchedWakeup { pid: 6, comm: "t6".into(), target });
+    let migrate =
+        |ts, from, to| event(ts, 0, 3, EventKind::SchedMigrate { pid: 6, comm: "t6".into(), from, to });
+    let slept = [switch(2_000_000, 1, 5, 0, 6), switch(3_000_000, 1, 6, 1, 5)];
+    for away in [wake(4_000_000, 2), migrate(4_000_000, 1, 2)] {
+        let back = [migrate(60_000_000, 2, 1), wake(60_000_000, 1), switch(60_500_000, 1, 5, 0, 6)];
+        let account = of(&[&slept[..], &[away], &back].concat(), 6);
+        let got = ["slept", "unseen", "preempted", "nothing-ran"].map(|name| ns(&account, name));
+        assert_eq!(got, [1_000_000, 1_000_000 + 56_000_000, 500_000, 0], "{:?}", account.spent);
+    }
+}
+
 #[test]
 fn write_after_a_numa_hint_is_of_that() {
     let title = |kind, numa_hints, forked| {
         let amount = Amount { count: 100, ..Amount::default() };
-        words::of(&Spent::Fault(kind), &amount, &words::Clues { numa_hints, forked, ..Default::default() }).title
+        words::of(&Spent::Fault(kind), &amount, &words::Clues { numa_hints, forked, ..Default::default() })
+            .title
     };
     assert_eq!(title(Fault::Write, 50, false), title(Fault::Absent, 50, true));
     assert!(title(Fault::Write, 49, false).contains("write-protected"));

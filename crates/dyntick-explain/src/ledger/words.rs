@@ -188,7 +188,7 @@ fn of_fault(kind: Fault, amount: &Amount, clues: &Clues) -> Words {
     // Most of them: the counters are the machine's, not the thread's.
     let are_most = |count: u64| count > 0 && count * 2 >= amount.count;
     match kind {
-        // Also the write to a page that was moved by the fault before it: it comes back write-protected (tried on 6.12).
+        // Also the write to a page that the fault before it moved: it comes back write-protected (tried on 6.12).
         Fault::Absent | Fault::Access | Fault::Write
             if are_most(clues.numa_hints) && !(kind == Fault::Write && clues.forked) =>
         {
