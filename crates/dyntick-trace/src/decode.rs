@@ -2,7 +2,7 @@
 //! Decoding: from raw pages to events.
 
 use super::events::{OfFields, by_name_alone, read_as};
-use super::fields::{Fields, Texts};
+use super::fields::{Fields, Names};
 use super::{Field, Format, FormatError, Lost, Recording, RingError, SymbolTable, ring};
 use dyntick_model::{Event, EventKind, Map, Within};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,7 @@ impl Recording {
     pub fn unknown_addresses(&self) -> BTreeSet<u64> {
         let Ok(mut decoder) = self.decoder() else { return BTreeSet::new() };
         let _ = self.walk(&mut decoder, &mut |_| ());
-        decoder.symbols.into_unknown()
+        decoder.names.symbols.into_unknown()
     }
 
     fn decoder(&self) -> Result<Decoder, FormatError> {
@@ -99,8 +99,7 @@ impl Recording {
 /// Decodes pages, also while more are recorded.
 pub struct Decoder {
     readers: Readers,
-    symbols: SymbolTable,
-    texts: Texts,
+    names: Names,
 }
 
 /// The defects of some pages of one CPU.
@@ -115,7 +114,7 @@ pub struct Pages {
 impl Decoder {
     /// Creates a decoder for events with these formats, by `system:name`; `symbols` has the names of functions.
     pub fn new(formats: &BTreeMap<String, String>, symbols: SymbolTable) -> Result<Self, FormatError> {
-        Ok(Self { readers: readers(formats)?, symbols, texts: Texts::default() })
+        Ok(Self { readers: readers(formats)?, names: Names::new(symbols) })
     }
 
     /// Calls `each` with the events of these pages of a CPU, in their order.
@@ -134,7 +133,7 @@ impl Decoder {
             };
             reader.count += 1;
             let Some(layout) = &reader.layout else { return };
-            match layout.read(record, &mut self.symbols, &mut self.texts) {
+            match layout.read(record, &mut self.names) {
                 Some((pid, within, kind)) => each(Event { ts, cpu, pid, within, kind }),
                 None => undecoded += 1,
             }
@@ -209,16 +208,11 @@ fn reader_of<'r>(readers: &'r mut Readers, record: &[u8]) -> Option<&'r mut Read
 }
 
 impl Layout {
-    fn read(
-        &self,
-        record: &[u8],
-        symbols: &mut SymbolTable,
-        texts: &mut Texts,
-    ) -> Option<(i32, Within, EventKind)> {
+    fn read(&self, record: &[u8], names: &mut Names) -> Option<(i32, Within, EventKind)> {
         let pid = self.pid.number(record)? as i32;
         let flags = self.flags.as_ref().and_then(|flags| flags.number(record));
         let within = Within::of_flags(flags.unwrap_or(0));
-        let mut fields = Fields::new(record, &self.fields, symbols, texts);
+        let mut fields = Fields::new(record, &self.fields, names);
         match &self.make {
             Make::Always(kind) => Some((pid, within, kind.clone())),
             Make::Of(make) => Some((pid, within, make(&mut fields)?)),

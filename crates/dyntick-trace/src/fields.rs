@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The fields of one record, as values.
 
+use super::format::words;
 use super::{Field, SymbolTable};
 use dyntick_model::{CpuList, Map, Softirq, Symbol};
 use std::sync::Arc;
@@ -9,19 +10,13 @@ use std::sync::Arc;
 pub(super) struct Fields<'a> {
     record: &'a [u8],
     fields: std::slice::Iter<'a, Field>,
-    symbols: &'a mut SymbolTable,
-    texts: &'a mut Texts,
+    names: &'a mut Names,
 }
 
 impl<'a> Fields<'a> {
     /// Creates a reader of a record that has these fields.
-    pub fn new(
-        record: &'a [u8],
-        fields: &'a [Field],
-        symbols: &'a mut SymbolTable,
-        texts: &'a mut Texts,
-    ) -> Self {
-        Self { record, fields: fields.iter(), symbols, texts }
+    pub fn new(record: &'a [u8], fields: &'a [Field], names: &'a mut Names) -> Self {
+        Self { record, fields: fields.iter(), names }
     }
 
     pub fn number(&mut self) -> Option<u64> {
@@ -30,19 +25,21 @@ impl<'a> Fields<'a> {
 
     pub fn function(&mut self) -> Option<Symbol> {
         let address = self.number()?;
-        Some(self.symbols.name(address))
+        Some(self.names.symbols.name(address))
     }
 
     /// A function that may not be there: NULL is none.
     pub fn callback(&mut self) -> Option<Option<Symbol>> {
         let address = self.number()?;
-        Some((address != 0).then(|| self.symbols.name(address)))
+        Some((address != 0).then(|| self.names.symbols.name(address)))
     }
 
     /// Reads `count` functions in a row.
     pub fn functions(&mut self, count: usize) -> Option<Arc<[Symbol]>> {
-        let words = self.fields.next()?.words_from(self.record)?;
-        Some(words.take(count).map(|address| self.symbols.name(address)).collect())
+        let bytes = self.fields.next()?.bytes_from(self.record)?;
+        let bytes = &bytes[..bytes.len().min(count.saturating_mul(8))];
+        let Names { symbols, stacks, .. } = self.names;
+        Some(stacks.keep(bytes, || words(bytes).map(|address| symbols.name(address)).collect()))
     }
 
     /// Addresses up to the first that is 0.
@@ -53,7 +50,8 @@ impl<'a> Fields<'a> {
 
     pub fn text(&mut self) -> Option<Symbol> {
         let text = self.fields.next()?.text(self.record)?;
-        Some(self.texts.keep(text))
+        let text = &text[..text.len().min(LONGEST_TEXT)];
+        Some(self.names.texts.keep(text, || String::from_utf8_lossy(text).as_ref().into()))
     }
 
     /// A set of CPUs: a field of variable length that is a bit mask, the lowest byte first. Behind the
@@ -76,28 +74,73 @@ impl<'a> Fields<'a> {
 /// Bytes of a mask of 8192 CPUs.
 const LONGEST_MASK: usize = 1024;
 
-/// Texts that recur, e.g. names of tasks, are kept once.
-#[derive(Default)]
-pub(super) struct Texts(Map<Vec<u8>, Symbol>);
-
-/// The number of texts that are kept: tasks may have any names.
-const MOST_TEXTS: usize = 1 << 16;
-
 /// Names of tasks have 15 bytes and those of interrupts' handlers some tens; what comes from a file may have
 /// thousands, and would be shown with each event.
 const LONGEST_TEXT: usize = 256;
 
-impl Texts {
-    fn keep(&mut self, text: &[u8]) -> Symbol {
-        let text = &text[..text.len().min(LONGEST_TEXT)];
-        if let Some(kept) = self.0.get(text) {
+/// The names in the records of one recording.
+pub(super) struct Names {
+    pub symbols: SymbolTable,
+    texts: Kept<Symbol>,
+    /// The call stacks: a busy program sleeps a million times in a few places.
+    stacks: Kept<Arc<[Symbol]>>,
+}
+
+impl Names {
+    /// Creates it with the names of functions.
+    pub fn new(symbols: SymbolTable) -> Self {
+        Self { symbols, texts: Kept(Map::default()), stacks: Kept(Map::default()) }
+    }
+}
+
+/// Values that recur, each kept once, by their bytes in a record.
+struct Kept<T>(Map<Vec<u8>, T>);
+
+/// The number of values that are kept: tasks may have any names.
+const MOST_KEPT: usize = 1 << 14;
+
+/// The bytes of the longest value that is kept: a call stack of 128 functions. Real ones have some tens.
+const LONGEST_KEPT: usize = 1024;
+
+impl<T: Clone> Kept<T> {
+    fn keep(&mut self, bytes: &[u8], make: impl FnOnce() -> T) -> T {
+        if let Some(kept) = self.0.get(bytes) {
             return kept.clone();
         }
-        if self.0.len() == MOST_TEXTS {
-            self.0.clear();
+        let made = make();
+        if bytes.len() <= LONGEST_KEPT {
+            if self.0.len() == MOST_KEPT {
+                self.0.clear();
+            }
+            self.0.insert(bytes.to_owned(), made.clone());
         }
-        let kept = Symbol::from(String::from_utf8_lossy(text).as_ref());
-        self.0.insert(text.to_owned(), kept.clone());
-        kept
+        made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+
+    #[test]
+    fn stacks_that_recur_are_kept_once() {
+        let mut names = Names::new(SymbolTable::new(&[(1, "f".to_owned()), (2, "g".to_owned())].into()));
+        let record: Vec<u8> = [1u64, 2, 2].iter().flat_map(|address| address.to_le_bytes()).collect();
+        let caller = "field:unsigned long caller[8];\toffset:0;\tsize:64;\tsigned:0;";
+        let caller = Format::parse("s:x", &format!("ID: 1\n{caller}")).unwrap().fields;
+        let mut stack = |count| Fields::new(&record, &caller, &mut names).functions(count).unwrap();
+        let (two, again) = (stack(2), stack(2));
+        assert!(Arc::ptr_eq(&two, &again) && *two == ["f", "g"].map(Symbol::from));
+        assert_eq!(*stack(usize::MAX), ["f", "g", "g"].map(Symbol::from), "to the end of the record");
+    }
+
+    #[test]
+    fn few_and_short_values_are_kept() {
+        let mut kept = Kept(Map::default());
+        (0..2 * MOST_KEPT).for_each(|number| _ = kept.keep(&number.to_le_bytes(), || number));
+        assert!(kept.0.len() <= MOST_KEPT);
+        kept.keep(&[0; LONGEST_KEPT + 1], || 0);
+        assert!(kept.0.keys().all(|bytes| bytes.len() <= LONGEST_KEPT));
     }
 }

@@ -101,10 +101,14 @@ impl Field {
         record.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
-    /// The words from its begin to the end of the record: of an array that is longer than declared.
+    /// The bytes from its begin to the end of the record: of an array that is longer than declared.
+    pub fn bytes_from<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
+        record.get(self.offset..)
+    }
+
+    /// The same as words.
     pub fn words_from<'a>(&self, record: &'a [u8]) -> Option<impl Iterator<Item = u64> + use<'a>> {
-        let words = record.get(self.offset..)?.chunks_exact(8);
-        Some(words.filter_map(|word| Some(u64::from_le_bytes(*word.first_chunk()?))))
+        self.bytes_from(record).map(words)
     }
 
     /// The field as a text, up to its NUL.
@@ -112,6 +116,11 @@ impl Field {
         let bytes = self.bytes(record)?;
         Some(&bytes[..memchr::memchr(0, bytes).unwrap_or(bytes.len())])
     }
+}
+
+/// The words of an array.
+pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).filter_map(|word| Some(u64::from_le_bytes(*word.first_chunk()?)))
 }
 
 #[cfg(test)]

@@ -246,9 +246,8 @@ impl Place {
 /// The places of call stacks, each read once: a busy program sleeps a million times in a few places.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// By the addresses of the names, which a trace has once. The stack keeps them from being used again.
-    known: Map<Vec<usize>, (Arc<[Symbol]>, Place)>,
-    key: Vec<usize>,
+    /// By the address of the stack, which a trace mostly has once. The stack keeps it from being used again.
+    known: Map<usize, (Arc<[Symbol]>, Place)>,
 }
 
 /// The maximum number of call stacks that are remembered.
@@ -257,16 +256,15 @@ const MOST_STACKS: usize = 1 << 14;
 impl Places {
     /// The place of a call stack, the innermost function first.
     pub fn of(&mut self, frames: &Arc<[Symbol]>) -> Place {
-        self.key.clear();
-        self.key.extend(frames.iter().map(|frame| frame.as_ptr() as usize));
-        if let Some((_, place)) = self.known.get(&self.key) {
+        let address = frames.as_ptr() as usize;
+        if let Some((_, place)) = self.known.get(&address) {
             return place.clone();
         }
         if self.known.len() == MOST_STACKS {
             self.known.clear();
         }
         let place = Place::of(frames);
-        self.known.insert(self.key.clone(), (frames.clone(), place.clone()));
+        self.known.insert(address, (frames.clone(), place.clone()));
         place
     }
 }
