@@ -6,8 +6,8 @@ use crate::harness::{documents, is_full, trials_program};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// `timeout` is not in the group with the quota: cpu.stat has the throttled time of each of its queues, and that would be
-/// on another CPU.
+/// `timeout` is not in the group with the quota: cpu.stat has the throttled time of each of its queues, and that one
+/// would be on another CPU.
 const BEFORE: &str = r#"
 busybox --install -s /bin; mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null
 echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir /sys/fs/cgroup/pod
