@@ -233,10 +233,17 @@ fn prepare(spec: &str, files: Files, cache: &Cache, progress: &dyn Fn(&str)) -> 
     }
     let known = known(&folder, &image_hash).ok_or(CacheError::Unsteady(folder.clone()))?;
     let release = parsed_release(&known.release, &files.image)?;
-    let config = match &files.config {
-        Some(path) => Some(config_text(path)?),
-        None => known.config,
+    let config = match (&files.config, known.config) {
+        (Some(path), _) => Some(config_text(path)?),
+        (None, None) => config_beside(&files.image, &known.release)?,
+        (None, embedded) => embedded,
     };
+    if config.is_none() {
+        let image = files.image.display();
+        progress(&format!(
+            "the configuration of {image} is not known: the options that a case needs are not checked"
+        ));
+    }
     let (image, sha256, source) = if known.has_pvh_entry {
         (folder.join(VMLINUX), known.sha256, with_nops(files.source, known.pauses))
     } else {
@@ -264,6 +271,33 @@ fn with_nops(source: String, pauses: usize) -> String {
             "{source}; {pauses} PAUSE instructions of its start-up code replaced by NOP (why: the book, clocks.md)"
         ),
     }
+}
+
+/// The names of a configuration beside an image, apart from `config-RELEASE`.
+const CONFIGS: [&str; 2] = ["config", ".config"];
+
+/// The configuration beside an image whose file name does not name its release.
+fn config_beside(image: &Path, release: &str) -> Result<Option<String>, KernelError> {
+    let named = image.with_file_name(format!("config-{release}"));
+    if !release.contains('/') && named.is_file() {
+        return config_text(&named).map(Some);
+    }
+    for path in CONFIGS.map(|name| image.with_file_name(name)).into_iter().filter(|path| path.is_file()) {
+        let text = config_text(&path)?;
+        if is_of(&text, release) {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns true if the head of a configuration names the version of this release, e.g. "# Linux/x86 6.12.117 Kernel
+/// Configuration".
+fn is_of(config: &str, release: &str) -> bool {
+    let version =
+        config.lines().take(5).find_map(|line| line.strip_prefix("# Linux/")?.split_whitespace().nth(1));
+    let rest = version.and_then(|version| release.strip_prefix(version));
+    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit() || next == '.'))
 }
 
 fn parsed_release(text: &str, image: &Path) -> Result<KernelVersion, KernelError> {
@@ -356,6 +390,24 @@ mod tests {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
         assert!(file("packed", &packed.finish().unwrap()).unwrap_err().to_string().contains("1 MiB"));
+    }
+
+    #[test]
+    fn configuration_beside_an_image_is_of_its_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("bzImage");
+        let found = || config_beside(&image, "6.12.11-own").unwrap();
+        let put = |name: &str, version: &str| {
+            let text = format!("#\n# Linux/x86 {version} Kernel Configuration\n#\nCONFIG_A=y\n");
+            std::fs::write(folder.path().join(name), &text).unwrap();
+            Some(text)
+        };
+        for version in ["6.12.1", "6.12.117", "6.12", "6.1.11"] {
+            put("config", version);
+            assert_eq!(found(), None, "{version}");
+        }
+        assert_eq!(put(".config", "6.12.11"), found());
+        assert_eq!(put("config-6.12.11-own", "?"), found());
     }
 
     #[test]

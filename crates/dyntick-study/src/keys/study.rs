@@ -60,7 +60,8 @@ const CASE_KEYS: [Key; 32] = [
         series; `debian:5.10`: that of Debian 11; `debian:sid` (also `-rt`, `-cloud`): the newest that Debian's suite unstable \
         has; `debian:RELEASE`: that one (`dyntick lab kernels` lists them); `built:KEY`: one \
         that was built here; `host`: the running one; a path to an image, from the study's \
-        folder; or the name of one of the study's `[kernels]`",
+        folder, with its configuration in it or beside it (`config-RELEASE`, or `config` or `.config` of its \
+        version); or the name of one of the study's `[kernels]`",
     )
     .or("none, required"),
     Key::optional("clock", Word(&["virtual", "wall"]), "emulated time that repeats to the bit, or real time")

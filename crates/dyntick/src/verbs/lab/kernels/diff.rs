@@ -52,7 +52,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let find = |name: &str| {
         let kernel = kernel(name, &cache, &|text| output::step(text))?;
         if kernel.config.is_empty() {
-            bail!("the configuration of {name} is not known: it is neither next to the image nor in it");
+            bail!(
+                "the configuration of {name} is not known: it is not in the image, and beside it is neither \
+                 config-{release} nor a config or .config of this version; copy it there",
+                release = kernel.release
+            );
         }
         Ok(kernel)
     };
