@@ -229,8 +229,9 @@ fn assert_counts_are_the_kernels(kernel: &str, stat: &Printed) {
     }
     // A timer that is set again before it expired expires once: every second one, where counting takes as long.
     assert!((20..=50).contains(&count(cpu, "hrtimer timerfd_tmrproc")), "{cpu:#?}");
-    // A call that is made before the one ahead of it was answered needs no interrupt of its own.
-    assert!((45..=60).contains(&count(cpu, "function call interrupts (CAL)")), "{cpu:#?}");
+    // Interrupts of one vector that wait for the CPU are one. A call that an earlier interrupt answers leaves its own
+    // waiting, and the next call's is that one: at most every second.
+    assert!((25..=60).contains(&count(cpu, "function call interrupts (CAL)")), "{cpu:#?}");
     assert!(count(cpu, "page faults of user code") >= 50);
     assert_eq!(stat.lost, Some(Lost::default()));
 }
