@@ -381,7 +381,11 @@ fn probes(about: &About) -> Vec<Part> {
         } else if traps / 2 > of_tracefs {
             let mut title = "trapped by probes in programs (uprobes), which perf or BPF set".to_owned();
             title.extend(linked(about).map(|links| format!(": {links}")));
-            parts.push(trap(title, traps, OF_UPROBE, format!("end the tool that set the probes: {openers}")));
+            let fix = match linkers(about) {
+                none if none.is_empty() => format!("end the tool that set the probes: {openers}"),
+                some => format!("end {some}, which set the probes"),
+            };
+            parts.push(trap(title, traps, OF_UPROBE, fix));
         }
     }
     parts.retain(|part| part.count >= MANY_HITS);
@@ -429,17 +433,26 @@ fn linked(about: &About) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
+/// The processes that have the links, by name; empty if none was seen.
+fn linkers(about: &About) -> String {
+    names(about, about.owners.probe_links.keys().filter(|process| **process > 0))
+}
+
 /// The processes that may have set them: those with a perf event open.
 fn openers(about: &About) -> String {
+    let open = about.owners.perf_events.keys().filter(|process| Some(**process) != about.recorder);
+    match names(about, open) {
+        none if none.is_empty() => "no process with a perf event open is known".to_owned(),
+        some => format!("{some} has perf events open"),
+    }
+}
+
+fn names<'a>(about: &About, processes: impl Iterator<Item = &'a i32>) -> String {
     let name = |process: &i32| {
         let comm = about.threads.get(process).map_or("?", |thread| thread.comm.as_str());
         format!("{comm} [{process}]")
     };
-    let open = about.owners.perf_events.keys().filter(|process| Some(**process) != about.recorder);
-    match open.take(MOST_NAMES).map(name).collect::<Vec<_>>() {
-        none if none.is_empty() => "no process with a perf event open is known".to_owned(),
-        some => format!("{} has perf events open", some.join(", ")),
-    }
+    processes.take(MOST_NAMES).map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn lost(account: &ThreadAccount) -> u64 {

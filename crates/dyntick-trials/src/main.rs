@@ -6,6 +6,7 @@ mod apply;
 mod disturb;
 mod explained;
 mod fix;
+mod probed;
 mod product;
 
 use anyhow::Result;
@@ -26,6 +27,8 @@ enum Trials {
     Apply(apply::Arguments),
     /// Compute until this is killed, which costs an emulator little
     Spin,
+    /// Probe functions of this program by a BPF link, and call them until this is killed
+    Probed,
     /// Execute a command by a thread that is not the first of its process
     Exec {
         /// The command, with its arguments
@@ -43,6 +46,7 @@ fn main() -> Result<()> {
         Trials::Spin => loop {
             dyntick_agent::spin_block();
         },
+        Trials::Probed => match probed::run()? {},
         Trials::Exec { command } => {
             let exec = move || Command::new(&command[0]).args(&command[1..]).exec();
             let error = std::thread::spawn(exec).join().expect("the thread does not panic");

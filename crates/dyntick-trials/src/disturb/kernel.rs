@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Disturbances by the kernel's own business, that another userwhere asks for.
+//! Disturbances by work of the kernel that a task on another CPU asks for.
 
 use super::Disturbance;
 use super::stage::{Stage, write};
@@ -80,7 +80,7 @@ fn trace_buffer(stage: &Stage) -> Result<()> {
     })
 }
 
-/// The task on the CPU has the kernel print messages, which another userwhere reads.
+/// The task on the CPU has the kernel print messages, which another thread reads.
 fn kernel_messages(stage: &Stage) -> Result<()> {
     write("/proc/sys/kernel/printk", "0 0 0 0")?;
     write("/proc/sys/kernel/printk_devkmsg", "on\n")?;

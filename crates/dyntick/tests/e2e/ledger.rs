@@ -86,6 +86,9 @@ fn quota_and_stops_are_named_with_their_time() {
         &explained("calls", CALLS).replace("-C 1", "-C 1 --syscalls"),
         "flock /tmp/lock sleep 0.8 & sleep 0.1; ",
         &explained("file lock", "taskset 2 flock /tmp/lock true"),
+        &format!("{trials} probed & sleep 0.2; "),
+        &explained("probed", BUSY),
+        "kill $!; ",
         "echo; echo @cost; dyntick record --cost --json -C 1; ",
         "echo; echo @",
     ]
@@ -147,6 +150,15 @@ fn quota_and_stops_are_named_with_their_time() {
     let locked = part(&documents["file lock"], "blocked");
     assert!((0.2e9..0.9e9).contains(&locked["ns"].as_f64().unwrap()) && locked["lost"] == true, "{locked:#}");
     assert!(locked["title"].as_str().unwrap().starts_with("waited for a lock on a file"), "{locked:#}");
+
+    let probed = part(&documents["probed"], "probe");
+    let title = probed["title"].as_str().unwrap();
+    assert!(
+        title.contains(&format!("{trials} at 0x")) && title.contains(" by dyntick_trials ["),
+        "{probed:#}"
+    );
+    assert!(probed["count"].as_u64() >= Some(1000), "{probed:#}");
+    assert!(fix(&documents["probed"], "probe").starts_with("end dyntick_trials ["), "{probed:#}");
 
     let stopped = part(&documents["stopped"], "stopped");
     assert!((0.5e9..0.8e9).contains(&stopped["ns"].as_f64().unwrap()), "{stopped:#}");
