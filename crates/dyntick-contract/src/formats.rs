@@ -68,6 +68,7 @@ formats! {
         dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",
         compare::Printed => "dyntick-compare" 2 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
+        lab::Planned => "dyntick-lab-plan" 1 "lab plan",
         lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",
         lab::Bench<'_> => "dyntick-lab-bench" 1 "lab bench",

@@ -4,6 +4,7 @@
 mod diff;
 mod groups;
 mod judged;
+mod plan;
 mod profile;
 mod studies;
 
@@ -14,6 +15,7 @@ use dyntick_lab::doctor::Check;
 use dyntick_model::Machine;
 pub use groups::Group;
 pub use judged::{CompleteRun, Judged, JudgedRun};
+pub use plan::{Planned, PlannedCase};
 pub use profile::{Compared, PrintedKind, PrintedPhase, Profile, Profiles, Spans, compared, sorted};
 use schemars::JsonSchema;
 use serde::Serialize;

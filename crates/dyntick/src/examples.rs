@@ -73,6 +73,13 @@ const EXAMPLES: &[(&str, &str)] = &[
                                     begin your own with one of them",
     ),
     (
+        "lab plan",
+        "\
+  dyntick lab plan adaptive-ticks   the ids of its cases, for --case
+  dyntick lab plan mine.toml --json
+                                    and the CPUs, memory and tools of each",
+    ),
+    (
         "lab build",
         "\
   dyntick lab build mine.toml       the kernels of a study

@@ -11,6 +11,7 @@ mod kernels;
 mod machines;
 mod named;
 mod outcome;
+mod plan;
 mod profile;
 mod report;
 mod run;
@@ -39,6 +40,8 @@ pub enum LabVerb {
     Studies(studies::Arguments),
     /// Re-render the report of stored runs, without running anything
     Report(again::Arguments),
+    /// List the cases of a study and what each needs, without running anything
+    Plan(plan::Arguments),
     /// Build the custom kernels of a study
     Build(build::Arguments),
     /// List the kernels that can be booted here, or compare two
@@ -70,6 +73,7 @@ impl LabVerb {
             LabVerb::Run(arguments) => run::run(arguments),
             LabVerb::Studies(arguments) => studies::run(&arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
+            LabVerb::Plan(arguments) => plan::run(&arguments),
             LabVerb::Build(arguments) => build::run(arguments),
             LabVerb::Kernels(arguments) => kernels::run(arguments),
             LabVerb::Machines(arguments) => machines::run(arguments),

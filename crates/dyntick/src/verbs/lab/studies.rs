@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// A case as a line: its id, and its title if that says more.
-fn case_line(case: &Case) -> String {
+pub(super) fn case_line(case: &Case) -> String {
     let title = clean_line(&case.title);
     if title == case.name { case.id.clone() } else { format!("{}  {title}", case.id) }
 }
@@ -90,7 +90,7 @@ fn listed(study: &Study, built: &[Built]) -> Listed {
     }
 }
 
-fn tool(name: &str) -> Tool {
+pub(super) fn tool(name: &str) -> Tool {
     Tool { name: name.to_owned(), package: packages::package_of(name), installed: find_tool(name).is_ok() }
 }
 
