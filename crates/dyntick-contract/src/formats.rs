@@ -75,6 +75,7 @@ formats! {
         lab::Kernels<'_> => "dyntick-lab-kernels" 1 "lab kernels",
         lab::KernelsDiff<'_> => "dyntick-lab-kernels-diff" 2 "lab kernels diff",
         lab::Builds => "dyntick-lab-build" 1 "lab build",
+        lab::CacheContents => "dyntick-lab-cache" 1 "lab cache",
         lab::Machines => "dyntick-lab-machines" 1 "lab machines",
         lab::Studies => "dyntick-lab-studies" 1 "lab studies",
         dyntick_model::Machine => "dyntick-lab-machine" 1 "lab machines NAME",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The output of `dyntick lab`: the lists and short results here, the long ones in their own files.
 
+mod cache;
 mod diff;
 mod groups;
 mod judged;
@@ -8,6 +9,7 @@ mod plan;
 mod profile;
 mod studies;
 
+pub use cache::CacheContents;
 pub use diff::{Change, KernelsDiff, OFF, Patches};
 use dyntick_kernels::build::Built;
 use dyntick_kernels::find::Entry;

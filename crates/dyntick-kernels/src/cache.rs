@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The user's cache: kernels, QEMU, images. An entry is complete or absent.
 
+pub mod contents;
 mod owner;
 mod tag;
 pub mod unused;

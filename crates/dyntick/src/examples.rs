@@ -87,6 +87,13 @@ const EXAMPLES: &[(&str, &str)] = &[
   dyntick lab build --source ~/linux --patch fix.patch",
     ),
     (
+        "lab cache",
+        "\
+  dyntick lab cache                 what there is, and how large
+  dyntick lab cache --unused-for 30 --keep ccache
+                                    remove what was not used for a month",
+    ),
+    (
         "lab kernels",
         "\
   dyntick lab kernels               what can be booted here

@@ -118,8 +118,12 @@ pub const REMOVING: &str = "removing from the cache what was not completed";
 fn entries(folder: &Path) -> Vec<(SystemTime, PathBuf)> {
     let found = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let is_lock = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "lock");
-    let used = |path: PathBuf| Some((path.symlink_metadata().ok()?.modified().ok()?, path));
-    found.filter(|path| !is_lock(path)).filter_map(used).collect()
+    found.filter(|path| !is_lock(path)).filter_map(|path| Some((used(&path)?, path))).collect()
+}
+
+/// The time at which an entry was used last.
+pub(super) fn used(entry: &Path) -> Option<SystemTime> {
+    entry.symlink_metadata().ok()?.modified().ok()
 }
 
 /// The space that an entry takes on the disk, bytes: holes and what a file system compresses count in full, and each
@@ -144,7 +148,7 @@ fn is_gone(error: &walkdir::Error) -> bool {
 }
 
 /// Removes an entry that no process uses. A file that is no folder is not an entry.
-fn remove(entry: &Path) -> bool {
+pub(super) fn remove(entry: &Path) -> bool {
     if !entry.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return std::fs::remove_file(entry).is_ok();
     }

@@ -184,7 +184,7 @@ fn folder(path: &Path) -> PathBuf {
 }
 
 /// Parses a number of bytes, with the suffix K, M, G or T for powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     text.parse()
         .or_else(|_| text.parse().map(|Bytes(bytes)| bytes))
         .map_err(|error: UnitError| error.to_string())

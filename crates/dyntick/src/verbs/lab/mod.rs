@@ -5,6 +5,7 @@ mod again;
 mod attached;
 mod bench;
 mod build;
+mod cache;
 mod changes;
 mod doctor;
 mod kernels;
@@ -44,6 +45,8 @@ pub enum LabVerb {
     Plan(plan::Arguments),
     /// Build the custom kernels of a study
     Build(build::Arguments),
+    /// Show the contents of the cache, and remove what was not used for long
+    Cache(cache::Arguments),
     /// List the kernels that can be booted here, or compare two
     Kernels(kernels::Arguments),
     /// List the machines whose idle states can be emulated, or show one with the source of each figure
@@ -75,6 +78,7 @@ impl LabVerb {
             LabVerb::Report(arguments) => again::run(&arguments),
             LabVerb::Plan(arguments) => plan::run(&arguments),
             LabVerb::Build(arguments) => build::run(arguments),
+            LabVerb::Cache(arguments) => cache::run(arguments),
             LabVerb::Kernels(arguments) => kernels::run(arguments),
             LabVerb::Machines(arguments) => machines::run(arguments),
             LabVerb::Shell(arguments) => shell::run(arguments),
