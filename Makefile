@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build share deb dist try-install demo quick test test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record deny clean help
+.PHONY: all setup build share deb dist try-install demo quick test test-python wheel test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record deny clean help
 
 all: build
 
@@ -56,8 +56,19 @@ quick:
 
 ## test    every test, those that boot real kernels included; see also test-full
 test:
-	@scripts/setup build studies test
+	@scripts/setup build studies test python
 	scripts/test all
+
+## test-python  the Python package alone: types, tests in guests and on a cluster of Ray's; part of test
+test-python:
+	@scripts/setup build studies test python
+	$(CARGO) build --profile e2e --locked --workspace --bins
+	DYNTICK=$(CURDIR)/target/x86_64-unknown-linux-gnu/e2e/dyntick scripts/python test
+
+## wheel   the Python package as target/wheels/dyntick-*.whl, installed and tested in an environment of its own
+wheel:
+	@scripts/setup build studies python
+	scripts/python wheel
 
 ## test-full  the same in full size with the release binary, and test-kernels, test-fixes, test-book and test-kvm: hours
 test-full: build

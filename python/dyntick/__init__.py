@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A laboratory for Linux timer ticks, CPU isolation and CPU idle.
+
+The verbs of the program ``dyntick``, which this package contains, as typed functions. The program does the work;
+what it prints as JSON is returned as it is, with types made from its schemas (`dyntick.documents`), and the figures
+of runs as Arrow tables, which pandas, Polars and DuckDB read without a copy. Keys end in their unit: ``_ns``,
+``_per_s``, ``_share``.
+"""
+
+from .errors import CheckFailed, DyntickError, EnvironmentFault, InputError, LimitExceeded
+from .figures import SCHEMA, figures
+from .program import version
+from .report import Changes, Report, report, run
+from .study import Study
+from .verbs import check, compare, doctor, explain
+
+__all__ = [
+    "SCHEMA",
+    "Changes",
+    "CheckFailed",
+    "DyntickError",
+    "EnvironmentFault",
+    "InputError",
+    "LimitExceeded",
+    "Report",
+    "Study",
+    "check",
+    "compare",
+    "doctor",
+    "explain",
+    "figures",
+    "report",
+    "run",
+    "version",
+]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The program: where it is, and how a verb is asked for its JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import KINDS, DyntickError, EnvironmentFault
+
+Progress = bool | Callable[[str], None]
+"""True to print the program's progress on standard error; a function gets each line instead."""
+
+_SECONDS_TO_END = 10.0
+
+
+def path() -> Path:
+    """The program: of ``$DYNTICK``, of this installation, or of ``$PATH``.
+
+    Raises:
+        EnvironmentFault: there is none.
+    """
+    named = os.environ.get("DYNTICK")
+    if named:
+        return Path(named)
+    for scripts in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")):
+        found = Path(scripts) / "dyntick"
+        if found.is_file():
+            return found
+    found_on_path = shutil.which("dyntick")
+    if found_on_path is None:
+        raise EnvironmentFault(
+            "cannot find the program dyntick: it is neither in this installation nor in PATH; "
+            "install the package dyntick again, or name the program in DYNTICK",
+            status=2,
+        )
+    return Path(found_on_path)
+
+
+def version() -> str:
+    """The version of the program, e.g. ``0.1.0``."""
+    asked = subprocess.run([path(), "--version"], capture_output=True, text=True, check=True)
+    return asked.stdout.split()[1]
+
+
+def printed(arguments: Sequence[str | os.PathLike[str]]) -> str:
+    """The text that a verb prints.
+
+    Raises:
+        EnvironmentFault: the program failed.
+    """
+    asked = subprocess.run([path(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if asked.returncode != 0:
+        raise EnvironmentFault(asked.stderr.strip(), status=asked.returncode)
+    return asked.stdout
+
+
+def document(arguments: Sequence[str | os.PathLike[str]], wanted: str, *, progress: Progress = False) -> Any:
+    """The JSON that a verb prints, whose ``format`` is ``wanted``.
+
+    A comparison that failed and a limit that was exceeded are results: the document is returned. Ctrl-C ends the
+    program as on a terminal; what is complete is kept.
+
+    Raises:
+        DyntickError: the program failed; the class tells the kind.
+    """
+    command = [str(path()), *(os.fspath(argument) for argument in arguments), "--json"]
+    words: list[str] = []
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stderr is not None
+        reader = threading.Thread(target=_read_lines, args=(child.stderr, words, progress), daemon=True)
+        reader.start()
+        try:
+            printed = child.stdout.read()
+            status = child.wait()
+        except BaseException:
+            _end(child)
+            raise
+        reader.join()
+    return _judged(printed, wanted, status, words)
+
+
+def _read_lines(stream: IO[bytes], words: list[str], progress: Progress) -> None:
+    for raw in stream:
+        line = raw.decode(errors="replace").rstrip("\n")
+        words.append(line)
+        if callable(progress):
+            progress(line)
+        elif progress:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.send_signal(signal.SIGINT)
+    try:
+        child.wait(_SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        child.kill()
+
+
+def _judged(printed: bytes, wanted: str, status: int, words: Iterable[str]) -> Any:
+    try:
+        document = json.loads(printed)
+    except ValueError:
+        text = "\n".join(words).strip() or f"the program printed nothing, and ended with status {status}"
+        if status < 0:
+            text = f"a signal ended the program ({signal.Signals(-status).name}): {text}"
+        kind = EnvironmentFault if status in (0, 2) or status < 0 else DyntickError
+        raise kind(text, status=status) from None
+    found = document.get("format")
+    if found == "dyntick-failure":
+        kind = KINDS.get(document["kind"], DyntickError)
+        raise kind(document["text"], status=status, file=document.get("file"), line=document.get("line"))
+    if found != wanted:
+        raise DyntickError(f"cannot read the program's output: it is {found}, not {wanted}", status=status)
+    return document

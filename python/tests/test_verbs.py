@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The verbs, by the program itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import dyntick
+import pytest
+from dyntick import program
+
+
+def test_errors_are_the_programs_own(tmp_path: Path) -> None:
+    foreign = tmp_path / "x.dt"
+    foreign.write_text("nothing")
+    with pytest.raises(dyntick.InputError, match="is not a record") as caught:
+        dyntick.explain(foreign)
+    assert caught.value.status == 2
+    with pytest.raises(dyntick.InputError, match="no study 'no-such'"):
+        dyntick.run("no-such")
+    with pytest.raises(dyntick.InputError, match="no study 'no-such'"):
+        dyntick.Study.from_toml("no-such")
+
+
+def test_wrong_study_is_named_with_its_line(tmp_path: Path) -> None:
+    study = tmp_path / "mine.toml"
+    study.write_text("title = 't'\nquestion = 'q'\n[[case]]\nname = 'a'\nkernl = 'x'\n")
+    with pytest.raises(dyntick.InputError, match="did you mean 'kernel'") as caught:
+        dyntick.run(study, out=tmp_path / "out")
+    assert (caught.value.file, caught.value.line) == (str(study), 3)
+    study.write_text("title = ")
+    with pytest.raises(dyntick.InputError, match="mine.toml"):
+        dyntick.Study.from_toml(study)
+
+
+def test_missing_program_is_an_error_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DYNTICK", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("sysconfig.get_path", lambda *_: "/nowhere")
+    with pytest.raises(dyntick.EnvironmentFault, match="install the package dyntick again"):
+        program.path()
+
+
+def test_files_of_other_tools_are_compared(tmp_path: Path) -> None:
+    for name, took in {"before": 20, "after": 10}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        for run in range(8):
+            (folder / f"{run}.txt").write_text(
+                f"T: 0 ( 1) P:80 I:1000 C: 9999 Min: {took - 2} Act: 4 Avg: {took + run % 3} Max: {took + 30}\n"
+            )
+    found = dyntick.compare(tmp_path / "before", tmp_path / "after", unit="us", metrics=["avg"])
+    assert found["labels"] == ["before", "after"]
+    assert len(found["rows"]) == 1
+
+
+def test_folder_of_a_machine_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/cmdline").write_text("nohz_full=1-3 isolcpu=2\n")
+    (tmp_path / "proc/sys/kernel/osrelease").write_text("6.12.1\n")
+    online = tmp_path / "sys/devices/system/cpu"
+    online.mkdir(parents=True)
+    for name in ("online", "possible", "present"):
+        (online / name).write_text("0-3\n")
+    found = dyntick.check(tmp_path)
+    assert "parameter-typo" in {finding["rule"] for finding in found["findings"]}
+
+
+def test_shipped_studies_stay_the_same_as_python_and_back(tmp_path: Path) -> None:
+    study = dyntick.Study.from_toml("adaptive-ticks")
+    assert study.definition["case"]
+    file = tmp_path / "adaptive-ticks.toml"
+    file.write_text(study.to_toml())
+    again = dyntick.Study.from_toml(file)
+    assert (again.definition, again.name, again.folder) == (study.definition, study.name, tmp_path)
+    with again.file() as kept:
+        assert kept.parent == tmp_path, "relative paths begin there"
+    assert sorted(tmp_path.iterdir()) == [file]
+
+
+def test_interrupt_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's Ctrl-C becomes the program's: it ends in order, and none is left."""
+    waiting = tmp_path / "dyntick"
+    waiting.write_text("#!/bin/sh\ntrap 'touch ended; exit 130' INT\necho ready >&2\nwhile :; do sleep 0.05; done\n")
+    waiting.chmod(0o755)
+    monkeypatch.setenv("DYNTICK", str(waiting))
+    monkeypatch.chdir(tmp_path)
+    lines: list[str] = []
+
+    def interrupt(line: str) -> None:
+        lines.append(line)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        program.document(["lab", "run"], "dyntick-lab-run", progress=interrupt)
+    assert lines == ["ready"]
+    assert (tmp_path / "ended").exists()
+
+
+@pytest.mark.skipif(os.environ.get("DYNTICK_SCHEMAS") is None, reason="the schemas are in the sources only")
+def test_types_are_those_of_the_schemas(tmp_path: Path) -> None:
+    """Makes the types once more from the book's schemas: `python documents.py` renews them."""
+    import documents
+
+    documents.make(tmp_path)
+    own = Path(dyntick.__file__).parent / "documents"
+    made = {file.name: file.read_text() for file in tmp_path.glob("*.py")}
+    assert made == {file.name: file.read_text() for file in own.glob("*.py")}
