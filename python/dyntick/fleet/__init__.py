@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Studies on many machines by Ray, which schedules, retries and moves data; ``pip install dyntick[fleet]``.
+
+In virtual time a case is a pure function: the same bytes on any machine that has the same programs. So each case is a
+task, and its runs come back as they are.
+"""
+
+try:
+    import ray as _ray
+except ImportError as error:
+    raise ImportError("cannot use a fleet: Ray is not installed; pip install dyntick[fleet]") from error
+del _ray
+
+from .driver import Fleet, FleetReport, Verified, run
+
+__all__ = ["Fleet", "FleetReport", "Verified", "run"]

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``python -m dyntick.fleet run STUDY``: a study on a Ray cluster."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ..errors import DyntickError
+from ..report import Changes
+from .driver import run
+
+
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m dyntick.fleet", description="Run studies on a Ray cluster")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    one = verbs.add_parser("run", help="run a study, each case on a node that can", description=run.__doc__)
+    one.formatter_class = argparse.RawDescriptionHelpFormatter
+    one.add_argument("study", help="name of `dyntick lab studies`, or a file")
+    one.add_argument("--address", help="the cluster, e.g. auto or ray://HOST:10001 [default: this machine]")
+    one.add_argument("--out", help="folder for runs and report [default: out/STUDY]")
+    one.add_argument("--case", action="append", default=[], help="only cases of this name or id")
+    one.add_argument("--kernel", action="append", default=[], help="each case on this kernel, [NAME=]SPEC")
+    one.add_argument("--append", action="append", default=[], help="added to the kernel command line")
+    one.add_argument("--perturb", type=int, help="further runs of each case with an irrelevant change")
+    one.add_argument("--verify", type=_percent, default=0.0, metavar="5%", help="share of cases to run twice")
+    return parser.parse_args(words)
+
+
+def _percent(text: str) -> float:
+    return float(text.removesuffix("%"))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs a study; the exit status is that of ``dyntick lab run``: 1 if a case failed or a run was not repeatable."""
+    given = _arguments(words)
+    changes = Changes(cases=given.case, kernels=given.kernel, append=given.append, perturb=given.perturb)
+    try:
+        found = run(given.study, address=given.address, changes=changes, out=given.out, verify_percent=given.verify)
+    except DyntickError as error:
+        print(f"dyntick: {error}", file=sys.stderr)
+        return error.status
+    for claim, rulings in found.rulings.items():
+        print(f"{', '.join(sorted(set(rulings)))}: {claim}")
+    for case, failure in found.failures.items():
+        print(f"failed: {case}: {failure}")
+    for verified in found.verified:
+        unlike = "; ".join(f"{run} differs in {', '.join(files)}" for run, files in verified.differing.items())
+        print(f"run twice, on {' and '.join(verified.hosts)}: {verified.case}: {unlike or 'the same to the byte'}")
+    print(f"{len(found.runs)} runs in {found.folder}; {found.core_hours:.2f} core hours")
+    return 1 if found.failures or any(verified.differing for verified in found.verified) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

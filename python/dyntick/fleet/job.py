@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The part of a fleet's work that each node has to know, and runs as bytes."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..report import Changes, Source
+from ..study import Study
+
+SECRET = "seal.secret"
+"""The file of a cache with the secret by which this user's laboratory knows its own runs."""
+
+# Files that may differ between repetitions of one run, as the book's chapter on runs lists them.
+_MAY_DIFFER = {"timing.json", "seal", "analysis", "stolen.json"}
+
+
+def cache() -> Path:
+    """The program's cache on this machine, by the same variables."""
+    named = os.environ.get("DYNTICK_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dyntick"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A study as it is sent to nodes."""
+
+    name: str
+    """The name of a study that comes with the program, or the name of the file."""
+    text: str | None
+    """The text of the file; None for one that comes with the program."""
+    changes: Changes
+    secret: bytes | None = field(repr=False)
+    """The secret of the driver's laboratory, which a node that has none takes over."""
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    """The files of the study's folder that it names, such as patches, by their paths."""
+
+    @classmethod
+    def of(cls, source: Source, changes: Changes) -> Job:
+        """The job of a study.
+
+        Raises:
+            InputError: a study that needs a folder of this machine, e.g. a kernel's source tree.
+        """
+        study = source if isinstance(source, Study) else Study.from_toml(source)
+        secret = cache() / SECRET
+        is_shipped = not isinstance(source, Study) and study.folder is None
+        return cls(
+            name=study.name,
+            text=None if is_shipped else study.to_toml(),
+            changes=changes,
+            secret=secret.read_bytes() if secret.is_file() else None,
+            files=dict(_named_files(study)),
+        )
+
+    def unpack(self, folder: Path) -> str:
+        """Writes the study into a folder; the result is the argument of ``dyntick lab run``."""
+        if self.text is None:
+            return self.name
+        for name, contents in self.files.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(contents)
+        study = folder / f"{self.name}.toml"
+        study.write_text(self.text)
+        return str(study)
+
+
+def _named_files(study: Study) -> Iterator[tuple[str, bytes]]:
+    if study.folder is None:
+        return
+    for text in _texts(study.definition):
+        if not text or "\n" in text or len(text) > os.pathconf("/", "PC_PATH_MAX"):
+            continue
+        place = study.folder / text
+        if place.is_file() and place.resolve().is_relative_to(study.folder.resolve()):
+            yield text, place.read_bytes()
+        elif "/" in text and place.exists():
+            raise InputError(
+                f"cannot spread {study.name}: it needs {place} of this machine; "
+                "copy the file into the study's folder, or build the kernel there by [kernels] of debian:SERIES",
+                status=2,
+            )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+
+
+def packed(folder: Path) -> bytes:
+    """A folder as bytes; the same contents always give the same bytes."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for path in sorted(folder.rglob("*")):
+            member = archive.gettarinfo(path, str(path.relative_to(folder)))
+            member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+            if member.isfile():
+                with path.open("rb") as contents:
+                    archive.addfile(member, contents)
+            else:
+                archive.addfile(member)
+    return buffer.getvalue()
+
+
+def unpacked(contents: bytes, folder: Path) -> None:
+    """Writes the folder of `packed`, complete or not at all; one that is there already is left.
+
+    Raises:
+        tarfile.TarError: an archive that would write elsewhere, or is damaged.
+        OSError: it cannot be written, e.g. because the disk is full.
+    """
+    if folder.exists():
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".coming-") as beside:
+        whole = Path(beside) / "folder"
+        whole.mkdir(mode=0o700)
+        with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
+            archive.extractall(whole, filter="data")
+        whole.rename(folder)
+
+
+def differing(one: bytes | None, other: bytes | None) -> list[str]:
+    """The files of two packed runs that differ, of those that must not; all of them if there is one run only."""
+    sides = [_contents(side) for side in (one, other)]
+    return sorted(name for name in sides[0].keys() | sides[1].keys() if sides[0].get(name) != sides[1].get(name))
+
+
+def _contents(run: bytes | None) -> dict[str, bytes]:
+    if run is None:
+        return {}
+    with tarfile.open(fileobj=io.BytesIO(run)) as archive:
+        files = {member.name: archive.extractfile(member) for member in archive if member.isfile()}
+        return {name: file.read() for name, file in files.items() if file is not None and name not in _MAY_DIFFER}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The work of a node: what it can run, kernels that it fetches or builds for all, and cases."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from .. import program
+from ..documents.lab_build import DyntickLabBuild
+from ..documents.lab_run import DyntickLabRun
+from ..errors import DyntickError
+from ..verbs import doctor
+from .job import SECRET, Job, cache, packed, unpacked
+
+
+@dataclass(frozen=True)
+class Ability:
+    """A node as it was found."""
+
+    node: str
+    """Ray's id of the node."""
+    host: str
+    program_sha256: str
+    """The hash of its program, which decides what a run is."""
+    cache: str
+    """The identity of its cache: nodes on one machine may share it."""
+    tools: frozenset[str]
+    """The tools that it has, of those that were asked for."""
+    missing: tuple[str, ...]
+    """The findings of ``dyntick lab doctor`` by which it can run no study, with their remedies."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the laboratory's cache, for caches of other nodes."""
+
+    place: str
+    """The folder in the cache."""
+    contents: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A case that a node has run."""
+
+    case: str
+    host: str
+    seconds: float
+    """The wall time."""
+    core_seconds: float
+    """The same times the cores that the task had."""
+    runs: dict[str, bytes] = field(repr=False)
+    """The runs that are complete, packed, by the names of their folders."""
+    failure: str | None
+    """The error, if not all of its runs are complete."""
+
+
+def look(node: str, tools: Sequence[str]) -> Ability:
+    """Looks at this node."""
+    cache().mkdir(parents=True, exist_ok=True)
+    at = cache().stat()
+    lacking = [check for check in doctor()["checks"] if check["state"] == "missing"]
+    with program.path().open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return Ability(
+        node=node,
+        host=socket.gethostname(),
+        program_sha256=sha256,
+        cache=f"{socket.gethostname()}:{at.st_dev}:{at.st_ino}",
+        tools=frozenset(tool for tool in tools if shutil.which(tool) is not None),
+        missing=tuple(f"{check['what']}: {check['detail']}; {check['fix'] or ''}" for check in lacking),
+    )
+
+
+def prepare(job: Job, kernel: str, builds: bool) -> list[Kernel]:
+    """Builds or fetches a kernel of the study into this node's cache, and reads it for others."""
+    _take_secret(job)
+    with tempfile.TemporaryDirectory(prefix="dyntick-") as folder:
+        study = job.unpack(Path(folder))
+        if builds:
+            built = cast(DyntickLabBuild, program.document(["lab", "build", study, kernel], "dyntick-lab-build"))
+            places = [f"built/{one['key']}" for one in built["kernels"]]
+        else:
+            release = program.printed(["lab", "shell", "--virtual", "--kernel", kernel, "--", "busybox", "uname", "-r"])
+            found = (cache() / "kernels").glob(f"{release.split()[-1]}_*")
+            places = [f"kernels/{path.name}" for path in found if path.is_dir()]
+    return [Kernel(place, packed(cache() / place)) for place in places]
+
+
+def run_case(job: Job, case: str, cores: int, *kernels: list[Kernel]) -> Ran:
+    """Runs all runs of a case, with these kernels in the cache."""
+    begin = time.monotonic()
+    _take_secret(job)
+    for kernel in (kernel for some in kernels for kernel in some):
+        unpacked(kernel.contents, cache() / kernel.place)
+    failure = None
+    with tempfile.TemporaryDirectory(prefix="dyntick-") as folder:
+        out = Path(folder) / "out"
+        arguments = ["lab", "run", job.unpack(Path(folder)), "--out", str(out), *job.changes.options()]
+        try:
+            document = cast(DyntickLabRun, program.document([*arguments, "--case", case], "dyntick-lab-run"))
+            failed = [str(run["failure"]) for run in document["runs"] if "folder" not in run]
+            failure = "; ".join(failed) or None
+        except DyntickError as error:
+            failure = error.text
+        runs = {run.name: packed(run) for run in sorted((out / "runs").glob("*")) if (run / "seal").is_file()}
+    seconds = time.monotonic() - begin
+    return Ran(case, socket.gethostname(), seconds, seconds * cores, runs, failure)
+
+
+def _take_secret(job: Job) -> None:
+    """Makes the driver's secret this node's, if it has none: the node's runs are then the driver's own."""
+    cache().mkdir(parents=True, exist_ok=True)
+    if job.secret is None or (cache() / SECRET).exists():
+        return
+    with tempfile.NamedTemporaryFile(dir=cache(), delete=False) as beside:
+        beside.write(job.secret)
+        beside.flush()
+        with contextlib.suppress(FileExistsError):
+            os.link(beside.name, cache() / SECRET)
+        os.unlink(beside.name)

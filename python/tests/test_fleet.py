@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A Ray cluster of several nodes on this machine: its runs are those of a local run, to the byte."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dyntick
+import pytest
+from test_guest import STUDY
+
+ray = pytest.importorskip("ray", reason="needs Ray: pip install dyntick[fleet]")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+fleet = pytest.importorskip("dyntick.fleet")
+job = pytest.importorskip("dyntick.fleet.job")
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """A cluster whose head runs nothing; nodes are added by the test."""
+    made = cluster_utils.Cluster(initialize_head=True, connect=False, head_node_args={"num_cpus": 0})
+    # Its workers import this package from where this process does.
+    path = os.pathsep.join([str(Path(dyntick.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    ray.init(address=made.address, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def packed(folder: Path) -> dict[str, bytes]:
+    return {run.name: job.packed(run) for run in (folder / "runs").iterdir()}
+
+
+@pytest.mark.guest
+def test_runs_of_a_fleet_are_those_of_one_machine(cluster: Any, tmp_path: Path) -> None:
+    cluster.add_node(num_cpus=1)
+    cluster.add_node(num_cpus=1)
+    lines: list[str] = []
+    spread = fleet.run(STUDY, out=tmp_path / "fleet", verify_percent=50, progress=lines.append)
+    assert (spread.failures, spread.rulings) == ({}, {"The tick stops.": ["reproduced"]})
+    assert [line[:7] for line in lines] == ["1 of 2:", "2 of 2:"]
+    assert [verified.differing for verified in spread.verified] == [{}]
+    assert spread.core_hours > 0
+
+    local = dyntick.run(STUDY, out=tmp_path / "local")
+    mine, theirs = packed(tmp_path / "local"), packed(tmp_path / "fleet")
+    assert mine.keys() == theirs.keys()
+    assert {name: job.differing(mine[name], theirs[name]) for name in mine} == {name: [] for name in mine}
+    assert spread.figures.equals(local.figures)
+    assert all(run["made_here"] for run in spread.runs)
+
+    # A driver that was killed and is started again runs only what is missing.
+    (gone,) = (tmp_path / "fleet/runs").glob("quiet.*")
+    gone.rename(tmp_path / "gone")
+    lines.clear()
+    again = fleet.run(STUDY, out=tmp_path / "fleet", progress=lines.append)
+    assert [line.split()[3] for line in lines] == ["quiet"]
+    assert job.differing(job.packed(gone), job.packed(tmp_path / "gone")) == []
+    assert again.document == spread.document
+
+
+@pytest.mark.guest
+def test_node_that_is_lost_costs_what_it_was_doing(cluster: Any, tmp_path: Path) -> None:
+    lost = cluster.add_node(num_cpus=1)
+    found: list[Any] = []
+    driver = threading.Thread(target=lambda: found.append(fleet.run(STUDY, out=tmp_path, progress=False)))
+    driver.start()
+    wait_for_guest(lost)
+    cluster.add_node(num_cpus=1)
+    cluster.remove_node(lost, allow_graceful=False)
+    driver.join()
+    assert found[0].failures == {}
+    assert found[0].rulings == {"The tick stops.": ["reproduced"]}
+
+
+def wait_for_guest(node: Any) -> None:
+    """Waits until a guest runs below a node."""
+    above = {info.process.pid for infos in node.all_processes.values() for info in infos}
+    while not any(is_below(pid, above) for pid in guests()):
+        threading.Event().wait(0.1)
+
+
+def guests() -> list[int]:
+    found: list[int] = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"-kernel" in words and b"qemu-system" in words[0]:
+            found.append(int(process.name))
+    return found
+
+
+def is_below(pid: int, above: set[int]) -> bool:
+    while pid > 1:
+        if pid in above:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def test_cases_run_where_their_tools_are(cluster: Any, tmp_path: Path) -> None:
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    tool = tmp_path / "tools"
+    tool.mkdir()
+    (tool / "measure").write_text("#!/bin/sh\n")
+    (tool / "measure").chmod(0o755)
+    cluster.add_node(num_cpus=1)
+    cluster.add_node(num_cpus=1, env_vars={"PATH": f"{tool}:{os.environ['PATH']}"})
+    found = fleet.Fleet.of(["measure", "sh"])
+    assert sorted(sorted(node.tools) for node in found.nodes if node.tools != {"sh"}) == [["measure", "sh"]]
+    case = {"id": "a", "tools": [{"name": "measure", "package": None, "installed": False}]}
+    assert [sorted(node.tools) for node in found.able(case)] == [["measure", "sh"]]
+    with pytest.raises(dyntick.EnvironmentFault, match="cannot run b on any node: none has all of no-such"):
+        found.able({"id": "b", "tools": [{"name": "no-such", "package": None, "installed": False}]})
+
+
+def test_other_build_of_the_program_is_refused(cluster: Any, tmp_path: Path) -> None:
+    other = tmp_path / "dyntick"
+    other.write_text(f"#!/bin/sh\nexec {dyntick.program.path()} \"$@\"\n")
+    other.chmod(0o755)
+    cluster.add_node(num_cpus=1, env_vars={"DYNTICK": str(other)})
+    with pytest.raises(dyntick.EnvironmentFault, match="it has another build of dyntick"):
+        fleet.Fleet.of([])
+
+
+def test_runs_are_packed_alike_and_unpacked_whole(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "raw").mkdir(parents=True)
+    (run / "raw/trace.cpu0").write_bytes(b"x" * 5000)
+    (run / "timing.json").write_text("1")
+    contents = job.packed(run)
+    job.unpacked(contents, tmp_path / "again")
+    assert job.packed(tmp_path / "again") == contents
+    (tmp_path / "again/timing.json").write_text("2")
+    assert job.differing(contents, job.packed(tmp_path / "again")) == []
+    (tmp_path / "again/raw/trace.cpu0").write_bytes(b"y" * 5000)
+    assert job.differing(contents, job.packed(tmp_path / "again")) == ["raw/trace.cpu0"]
+    with pytest.raises(Exception):
+        job.unpacked(contents[:2000], tmp_path / "damaged")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "run"]
+
+
+def test_study_takes_the_files_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "patches").mkdir()
+    (tmp_path / "patches/fix.patch").write_text("--- a\n")
+    study = tmp_path / "mine.toml"
+    study.write_text(
+        "title = 't'\nquestion = 'q'\n[kernels.mine]\nsource = 'debian:6.12'\nconfig = ['lab']\n"
+        "patches = ['patches/fix.patch']\n[[case]]\nname = 'a'\nkernel = 'mine'\n"
+    )
+    sent = job.Job.of(study, dyntick.Changes())
+    assert sent.files == {"patches/fix.patch": b"--- a\n"}
+    there = tmp_path / "there"
+    assert Path(sent.unpack(there)).read_text() == sent.text
+    assert (there / "patches/fix.patch").read_text() == "--- a\n"
+    (tmp_path / "linux").mkdir()
+    study.write_text(study.read_text().replace("debian:6.12", "./linux"))
+    with pytest.raises(dyntick.InputError, match="it needs .*linux of this machine"):
+        job.Job.of(study, dyntick.Changes())
+
+
+def test_kernel_of_this_machine_is_refused(cluster: Any, tmp_path: Path) -> None:
+    cluster.add_node(num_cpus=1)
+    with pytest.raises(dyntick.InputError, match="its kernel, host, is of this one"):
+        fleet.run(STUDY, changes=dyntick.Changes(kernels=["host"]), out=tmp_path, progress=False)
