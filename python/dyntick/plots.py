@@ -31,8 +31,12 @@ _INCHES_A_CASE = 0.32
 _WIDTH = 8.0
 
 
-def bars(table: pa.Table, figure: str, *, key: str | None = None) -> Picture:
+def bars(table: pa.Table, figure: str, *, key: str | None = None, cpu: int | None = None) -> Picture:
     """A bar for each case: the figure's sum over CPUs and keys, of several runs the mean, with the range over them.
+
+    Args:
+        key: the key alone, e.g. of ``tick_cause`` one cause.
+        cpu: the CPU alone.
 
     Raises:
         InputError: no run has this figure.
@@ -40,6 +44,8 @@ def bars(table: pa.Table, figure: str, *, key: str | None = None) -> Picture:
     chosen = table.filter(pc.field("figure").cast(pa.string()) == figure)
     if key is not None:
         chosen = chosen.filter(pc.field("key").cast(pa.string()) == key)
+    if cpu is not None:
+        chosen = chosen.filter(pc.field("cpu") == cpu)
     if chosen.num_rows == 0:
         named = sorted(str(name) for name in pc.unique(table["figure"].cast(pa.string())))
         raise InputError(f"cannot draw {figure}: no run has it; there are {', '.join(named[:20])}", status=2)
@@ -56,6 +62,7 @@ def bars(table: pa.Table, figure: str, *, key: str | None = None) -> Picture:
     axes.barh([row["case"] for row in rows], means, xerr=[below, above], color=COLOURS[0], ecolor=COLOURS[-1])
     axes.invert_yaxis()
     unit = chosen["unit"][0].as_py()
-    axes.set_xlabel(figure if unit == "1" else f"{figure}, {unit}")
+    of_cpu = "" if cpu is None else f" of CPU {cpu}"
+    axes.set_xlabel(f"{figure}{of_cpu}" if unit == "1" else f"{figure}{of_cpu}, {unit}")
     axes.spines[["top", "right"]].set_visible(False)
     return drawn

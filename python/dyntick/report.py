@@ -7,7 +7,7 @@ import contextlib
 import html
 import os
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -65,7 +65,7 @@ UNCHANGED = Changes()
 class Report:
     """A study's runs, and what was found."""
 
-    document: DyntickLabRun
+    document: DyntickLabRun = field(repr=False)
     """All that ``dyntick lab run --json`` prints."""
     folder: Path
     """The folder with the runs and ``report.html``."""
@@ -88,11 +88,11 @@ class Report:
             for verdict in self.document["verdicts"]
         }
 
-    def plot(self, figure: str, *, key: str | None = None) -> Picture:
-        """A bar for each case: the sum of a figure over CPUs, the mean over runs; needs matplotlib."""
+    def plot(self, figure: str, *, key: str | None = None, cpu: int | None = None) -> Picture:
+        """A bar for each case: a figure of one CPU, or its sum over CPUs, and the mean over runs; needs matplotlib."""
         from .plots import bars
 
-        return bars(self.figures, figure, key=key)
+        return bars(self.figures, figure, key=key, cpu=cpu)
 
     def _repr_html_(self) -> str:
         """The question and the claims with their rulings, for notebooks."""

@@ -55,6 +55,8 @@ def test_bars_are_means_with_their_range(store_run: StoreRun, tmp_path: Path) ->
     table = dyntick.figures(tmp_path)
     axes = plots.bars(table, "ticks").axes[0]
     assert [bar.get_width() for bar in axes.patches] == [3.0, 8.0]
+    of_cpu = plots.bars(table, "ticks", cpu=1).axes[0]
+    assert (of_cpu.get_xlabel(), len(of_cpu.patches)) == ("ticks of CPU 1", 2)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b"]
     with pytest.raises(dyntick.InputError, match="there are ticks, window_ns"):
         plots.bars(table, "tick")
