@@ -18,6 +18,7 @@ pub(crate) struct Case<'a> {
 }
 
 /// The result of a rule that covers a case.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub cause: CauseId,
     pub chain: Vec<Step>,

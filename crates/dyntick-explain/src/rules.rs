@@ -88,7 +88,7 @@ pub use crate::rule::{Rule, RuleFix, UNTRIED, Versions, remark};
 pub(crate) use late::LESS_SLACK;
 
 use crate::case::{Case, Finding};
-use crate::{CauseId, names};
+use crate::{CauseId, Kind, names};
 use dyntick_model::{Map, Symbol};
 use serde::de::{Deserialize, Deserializer, Error};
 use std::sync::LazyLock;
@@ -138,6 +138,16 @@ static DETECTING: &[(&Rule, Detect)] = &[
     (&vector::RULE, vector::detect),
 ];
 
+/// The ones of them that may cover a time slice of a user's task, in the same order. A busy CPU has a million of these.
+static OF_SLICES: &[Detect] = &[
+    function_call::detect,
+    signal::detect,
+    nmi::detect,
+    ipi::detect,
+    command_task::detect,
+    other_task::detect,
+];
+
 /// The rules of members of a class, found by their ids: a table for each class.
 static MEMBERS: &[&[Rule]] = &[
     function_call::MEMBERS,
@@ -183,7 +193,13 @@ fn members() -> impl Iterator<Item = &'static Rule> {
 
 /// The cause of an interruption by the first rule that detects one.
 pub(crate) fn detect(case: &Case<'_>) -> Option<Finding> {
-    DETECTING.iter().find_map(|(_, detect)| detect(case))
+    let by_all = || DETECTING.iter().find_map(|(_, detect)| detect(case));
+    if !matches!(case.kind, Kind::OtherTask | Kind::CommandTask) {
+        return by_all();
+    }
+    let finding = OF_SLICES.iter().find_map(|detect| detect(case));
+    debug_assert_eq!(by_all(), finding, "another rule covers a time slice");
+    finding
 }
 
 /// The rules that other code names: each has the name of its file.
@@ -233,9 +249,13 @@ pub mod named {
 
 /// The rule of a cause: that of the member if it has its own, else that of its class.
 pub fn get(cause: &CauseId) -> &'static Rule {
-    static MEMBERS: LazyLock<Map<(&str, &str), &Rule>> =
-        LazyLock::new(|| members().filter_map(|rule| Some((rule.id.split_once(':')?, rule))).collect());
-    let own = cause.member_name().and_then(|member| MEMBERS.get(&(cause.class().id, &**member)));
+    /// By class and member: of a class without rules for members no name is hashed.
+    static MEMBERS: LazyLock<Map<&Rule, Map<&str, &Rule>>> = LazyLock::new(|| {
+        let member_of = |class: &Rule, rule: &'static Rule| rule.id.strip_prefix(class.id)?.strip_prefix(':');
+        let of = |class| members().filter_map(|rule| Some((member_of(class, rule)?, rule))).collect();
+        DETECTING.iter().map(|(class, _)| (*class, of(class))).collect()
+    });
+    let own = cause.member_name().and_then(|member| MEMBERS.get(cause.class())?.get(&**member));
     own.copied().unwrap_or(cause.class())
 }
 
