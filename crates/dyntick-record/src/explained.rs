@@ -85,11 +85,11 @@ impl Record {
             Adding { about: &self.about, following, ledger, sums: Sums::default(), marks: Marks::default() };
         let mut parents = Parents::default();
         let missing = self.trace.events(|event| {
-            parents.event(&event);
-            adding.following.iter_mut().for_each(|following| following.event(&event));
-            adding.ledger.iter_mut().for_each(|ledger| ledger.event(&event));
-            if !self.is_switch_elsewhere(&event) {
-                stream.event(&event, &mut |one| adding.add(one));
+            parents.event(event);
+            adding.following.iter_mut().for_each(|following| following.event(event));
+            adding.ledger.iter_mut().for_each(|ledger| ledger.event(event));
+            if !self.is_switch_elsewhere(event) {
+                stream.event(event, &mut |one| adding.add(one));
             }
             ControlFlow::Continue(())
         })?;
@@ -118,7 +118,7 @@ impl Record {
     fn foreknown(&self, context: &Context, cpus: &CpuList) -> Result<Foreknown, DecodeError> {
         let mut starts_recorded = false;
         self.trace.events(|event| {
-            starts_recorded = Foreknown::tells_starts(&event);
+            starts_recorded = Foreknown::tells_starts(event);
             if starts_recorded { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         if !Survey::is_needed(context) {
@@ -126,8 +126,8 @@ impl Record {
         }
         let mut survey = Survey::new(context, cpus, starts_recorded);
         self.trace.events(|event| {
-            if !self.is_switch_elsewhere(&event) {
-                survey.event(&event);
+            if !self.is_switch_elsewhere(event) {
+                survey.event(event);
             }
             ControlFlow::Continue(())
         })?;

@@ -60,7 +60,7 @@ impl Trace {
     ///
     /// # Errors
     /// A damaged trace.
-    pub fn events(&self, each: impl FnMut(Event) -> ControlFlow<()>) -> Result<Merged, DecodeError> {
+    pub fn events(&self, each: impl FnMut(&Event) -> ControlFlow<()>) -> Result<Merged, DecodeError> {
         let failed = |error: std::io::Error| DecodeError::Block(error.to_string());
         let unpacker = Unpacker::new().map_err(failed)?;
         let mut reading = Reading { trace: self, unpacker, next: BTreeMap::new() };
@@ -80,7 +80,7 @@ impl Trace {
             if count > most {
                 events = Vec::new()
             } else {
-                events.push(event)
+                events.push(event.clone())
             }
             ControlFlow::Continue(())
         })?;

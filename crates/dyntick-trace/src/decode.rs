@@ -133,8 +133,8 @@ impl Decoder {
             };
             reader.count += 1;
             let Some(layout) = &reader.layout else { return };
-            match layout.read(record, &mut self.names) {
-                Some((pid, within, kind)) => each(Event { ts, cpu, pid, within, kind }),
+            match layout.read(ts, cpu, record, &mut self.names) {
+                Some(event) => each(event),
                 None => undecoded += 1,
             }
         })?;
@@ -208,15 +208,15 @@ fn reader_of<'r>(readers: &'r mut Readers, record: &[u8]) -> Option<&'r mut Read
 }
 
 impl Layout {
-    fn read(&self, record: &[u8], names: &mut Names) -> Option<(i32, Within, EventKind)> {
+    fn read(&self, ts: u64, cpu: u32, record: &[u8], names: &mut Names) -> Option<Event> {
         let pid = self.pid.number(record)? as i32;
         let flags = self.flags.as_ref().and_then(|flags| flags.number(record));
         let within = Within::of_flags(flags.unwrap_or(0));
-        let mut fields = Fields::new(record, &self.fields, names);
-        match &self.make {
-            Make::Always(kind) => Some((pid, within, kind.clone())),
-            Make::Of(make) => Some((pid, within, make(&mut fields)?)),
-        }
+        let kind = match &self.make {
+            Make::Always(kind) => kind.clone(),
+            Make::Of(make) => make(&mut Fields::new(record, &self.fields, names))?,
+        };
+        Some(Event { ts, cpu, pid, within, kind })
     }
 }
 

@@ -4,7 +4,8 @@
 use super::{DecodeError, Decoder, Lost, Metadata, RingError, SymbolTable};
 use dyntick_model::Event;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
 
 /// Raw pages of some CPUs, a block of them at a time.
@@ -33,7 +34,7 @@ pub struct Merged {
 pub fn merge(
     metadata: &Metadata,
     blocks: &mut dyn Blocks,
-    mut each: impl FnMut(Event) -> ControlFlow<()>,
+    mut each: impl FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<Merged, DecodeError> {
     let decoder = Decoder::new(&metadata.formats, SymbolTable::new(&metadata.symbols))?;
     let mut reader = Reader { decoder, blocks, page_size: metadata.page_size, undecoded: 0 };
@@ -41,19 +42,20 @@ pub fn merge(
     let mut order = BinaryHeap::new();
     for (index, cursor) in cursors.iter_mut().enumerate() {
         reader.fill(cursor)?;
-        order.extend(cursor.next_ns().map(|ts| Reverse((ts, index))));
+        order.extend(cursor.next().map(|event| Reverse((event.ts, index))));
     }
-    while let Some(Reverse((_, index))) = order.pop() {
-        let cursor = &mut cursors[index];
-        let limit = order.peek().map(|Reverse(other)| *other);
-        while cursor.next_ns().is_some_and(|ts| limit.is_none_or(|other| (ts, index) < other)) {
-            let Some(event) = cursor.events.pop_front() else { break };
-            if each(event).is_break() {
-                return Ok(reader.finish(metadata, &cursors));
-            }
-            reader.fill(cursor)?;
+    while let Some(mut first) = order.peek_mut() {
+        let Reverse((ts, index)) = &mut *first;
+        let cursor = &mut cursors[*index];
+        if cursor.next().is_some_and(|event| each(event).is_break()) {
+            break;
         }
-        order.extend(cursor.next_ns().map(|ts| Reverse((ts, index))));
+        cursor.done += 1;
+        reader.fill(cursor)?;
+        match cursor.next() {
+            Some(event) => *ts = event.ts,
+            None => _ = PeekMut::pop(first),
+        }
     }
     Ok(reader.finish(metadata, &cursors))
 }
@@ -67,19 +69,21 @@ struct Cursor {
     /// Bytes of the blocks before.
     before: usize,
     /// The events of the page before that.
-    events: VecDeque<Event>,
+    events: Vec<Event>,
+    /// The number of them that were handed over.
+    done: usize,
     last_ns: u64,
     lost: Lost,
 }
 
 impl Cursor {
     fn new(cpu: u32) -> Self {
-        let (pages, events) = (Vec::new(), VecDeque::new());
-        Self { cpu, pages, at: 0, before: 0, events, last_ns: 0, lost: Lost::default() }
+        let (pages, events) = (Vec::new(), Vec::new());
+        Self { cpu, pages, at: 0, before: 0, events, done: 0, last_ns: 0, lost: Lost::default() }
     }
 
-    fn next_ns(&self) -> Option<u64> {
-        self.events.front().map(|event| event.ts)
+    fn next(&self) -> Option<&Event> {
+        self.events.get(self.done)
     }
 }
 
@@ -93,9 +97,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Makes sure that the next event of a CPU is there, if it has one.
     fn fill(&mut self, cursor: &mut Cursor) -> Result<(), DecodeError> {
-        while cursor.events.is_empty() {
-            let Cursor { cpu, pages, at, before, events, last_ns, lost } = cursor;
+        while cursor.next().is_none() {
+            let Cursor { cpu, pages, at, before, events, done, last_ns, lost } = cursor;
             let cpu = *cpu;
+            events.clear();
+            *done = 0;
             let damaged = |source| DecodeError::Ring { cpu, source };
             if *at >= pages.len() {
                 *before = before.saturating_add(pages.len());
@@ -115,7 +121,7 @@ impl Reader<'_> {
             let decoded = self.decoder.decode(cpu, page, self.page_size, |mut event| {
                 *last_ns = event.ts.max(*last_ns);
                 event.ts = *last_ns;
-                events.push_back(event);
+                events.push(event);
             });
             let decoded = decoded.map_err(|error| damaged(error.behind(*before + *at)))?;
             *at += self.page_size;
@@ -140,6 +146,7 @@ mod tests {
     use super::*;
     use crate::{CpuStats, Recording};
     use proptest::prelude::*;
+    use std::collections::VecDeque;
 
     const PAGE: usize = 1024;
 
@@ -178,7 +185,7 @@ mod tests {
         let pages = (0..).zip(cpus).map(|(cpu, pages)| (cpu, pages.iter().cloned().collect())).collect();
         let mut events = Vec::new();
         let merged = merge(&metadata(cpus.len() as u32), &mut Pages(pages), |event| {
-            events.push(event);
+            events.push(event.clone());
             ControlFlow::Continue(())
         })?;
         Ok((events, merged))
