@@ -53,8 +53,9 @@ pub struct Known {
     pub classes: BTreeMap<i32, Class>,
     /// The process that a thread belongs to.
     pub processes: BTreeMap<i32, i32>,
-    /// The processes whose threads have at least four names. A row for each would hide the program.
-    pub crowds: BTreeSet<i32>,
+    /// The threads of processes whose threads have many names, with the process's name, under which they are listed: a
+    /// row for each would hide the program, e.g. `rustc` for its thread `opt cgu.3`.
+    pub crowds: BTreeMap<i32, Symbol>,
     /// True if a BPF scheduler is loaded.
     pub bpf_scheduler: bool,
     /// True if the kernel is built without CONFIG_NO_HZ_FULL.
@@ -110,12 +111,9 @@ impl Context {
         self.window.1.saturating_sub(self.window.0) as f64 / NANOS_PER_SEC as f64
     }
 
-    /// The name under which a task is listed: its own, or that of its process if its threads have many names, e.g.
-    /// `rustc` for its thread `opt cgu.3`.
+    /// The name under which a task is listed: its own, or that of its process.
     pub fn program<'a>(&'a self, task: &'a Task) -> &'a Symbol {
-        let of_crowd = |process: &&i32| **process != task.pid && self.known.crowds.contains(process);
-        let process = self.known.processes.get(&task.pid).filter(of_crowd);
-        process.and_then(|process| self.comms.get(process)).unwrap_or(&task.comm)
+        self.known.crowds.get(&task.pid).unwrap_or(&task.comm)
     }
 
     /// Returns true if the kernel throttles each thread as it returns to user mode, and not all of its run queue.

@@ -235,16 +235,17 @@ impl Log {
             Within::Interrupt => Place::Interrupt(self.interrupts.get(&cpu).cloned()),
         };
         let stack = if self.has_stacks { self.slots.get(&cpu).map(|(_, slot)| slot.clone()) } else { None };
-        let behind = if place == Place::Task { self.behind(pid, function.as_ref()) } else { None };
-        Origin { cpu, task: self.task(pid), function, place, stack, behind }
+        let task = self.task(pid);
+        let behind = if place == Place::Task { self.behind(&task, function.as_ref()) } else { None };
+        Origin { cpu, task, function, place, stack, behind }
     }
 
     /// The one for which a thread acts, in this function if one is known.
-    fn behind(&self, pid: i32, function: Option<&Symbol>) -> Option<Arc<Behind>> {
-        let work = self.works.get(&pid).and_then(|works| works.last());
+    fn behind(&self, thread: &Task, function: Option<&Symbol>) -> Option<Arc<Behind>> {
+        let work = self.works.get(&thread.pid).and_then(|works| works.last());
         match work.filter(|(_, work)| Some(&work.function) == function) {
             Some((_, work)) => work.queued_by.clone().map(Behind::Queued),
-            None if names::is_rcu_tasks_trace(&self.task(pid).comm) => {
+            None if names::is_rcu_tasks_trace(&thread.comm) => {
                 self.rcu_tasks_trace.clone().map(Behind::Called)
             }
             None => None,

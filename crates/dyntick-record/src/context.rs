@@ -85,12 +85,18 @@ fn known(about: &About) -> Known {
 /// The number of names of a process's threads from which on they are listed under the program's name.
 const CROWD: usize = 4;
 
-fn crowds(threads: &BTreeMap<i32, Thread>) -> BTreeSet<i32> {
+/// The threads with the names of their processes, of those whose threads have many names.
+fn crowds(threads: &BTreeMap<i32, Thread>) -> BTreeMap<i32, Symbol> {
     let mut names: BTreeMap<i32, BTreeSet<&str>> = BTreeMap::new();
     for thread in threads.values().filter(|thread| !thread.kernel) {
         names.entry(thread.process).or_default().insert(&thread.comm);
     }
-    names.into_iter().filter(|(_, names)| names.len() >= CROWD).map(|(process, _)| process).collect()
+    let program = |process: i32| {
+        let is_crowd = names.get(&process).is_some_and(|names| names.len() >= CROWD);
+        Some(Symbol::from(name_of(threads.get(&process).filter(|_| is_crowd)?)))
+    };
+    let others = threads.iter().filter(|(number, thread)| thread.process != **number);
+    others.filter_map(|(number, thread)| Some((*number, program(thread.process)?))).collect()
 }
 
 fn opener(threads: &BTreeMap<i32, Thread>, process: i32, events: u64) -> PerfOpener {
