@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use dyntick_guest::Partition;
 use dyntick_model::CpuList;
 use rustix::mount::MountFlags;
-use rustix::process::{WaitOptions, wait};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,13 +74,26 @@ impl Group {
 
     /// Kills all that runs in it, waits until nothing does, and gives its CPUs back.
     pub fn end(&self) {
-        let _ = write(&self.folder, "cgroup.kill", "1");
+        let are_killed = write(&self.folder, "cgroup.kill", "1").is_ok();
         while self.is_populated() {
+            if !are_killed {
+                self.kill_each();
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
         // PID 1 inherits orphans, which would stay as zombies.
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
         let _ = std::fs::remove_dir(&self.folder);
+    }
+
+    /// Kills the processes one by one. Kernels before 5.14 have no `cgroup.kill`. One that starts meanwhile is in the
+    /// list of the next call.
+    fn kill_each(&self) {
+        let list = std::fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
+        for process in list.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)) {
+            // It may have ended by itself.
+            let _ = kill_process(process, Signal::KILL);
+        }
     }
 
     fn is_populated(&self) -> bool {

@@ -82,6 +82,21 @@ name = 'idle'
 append = 'isolcpus=domain,1 nohz_full=1'
 ";
 
+/// Linux has `cgroup.kill`, by which the agent ends the tasks of a window, from 5.14 on.
+#[test]
+fn tasks_end_on_a_kernel_that_does_not_kill_control_groups() {
+    let task =
+        "task = [{ cpu = '1', run = 'spin' }, { cpu = '0', run = ['sh', '-c', 'sleep 99 & sleep 99'] }]";
+    let study =
+        Study::new(&format!("[[case]]\nname = 'old'\nkernel = 'debian:5.10'\ntimeout = '120s'\n{task}\n"));
+    let output = study.run(&["--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    schema::assert_valid("dyntick-lab-run", &json);
+    let share = figure(&json, "old", "ticks_share_of_hz", 1);
+    assert!((0.9..=1.1).contains(&share), "the task ran: {share}");
+}
+
 #[test]
 fn files_of_the_kernel_become_figures() {
     let study = Study::new(
