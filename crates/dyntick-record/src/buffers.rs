@@ -181,8 +181,9 @@ impl Draining<'_> {
     }
 
     fn send_all(&self, pending: &mut Pending) {
-        let blocks = pending.iter_mut().filter(|(_, pages)| !pages.is_empty());
-        blocks.for_each(|(cpu, pages)| self.send_pages(*cpu, pages));
+        for (cpu, pages) in pending.iter_mut().filter(|(_, pages)| !pages.is_empty()) {
+            self.send_pages(*cpu, std::mem::take(pages));
+        }
     }
 
     /// Takes full pages. Returns the number of bytes that the fullest buffer had of them, and true if none is left of
@@ -196,8 +197,8 @@ impl Draining<'_> {
                 let taken = self.buffers.full_pages(cpu, pages, BLOCK.saturating_sub(pages.len()))?;
                 all += taken;
                 if pages.len() >= BLOCK {
-                    let mut block = std::mem::take(pages);
-                    self.send_pages(cpu, &mut block);
+                    let block = std::mem::take(pages);
+                    self.send_pages(cpu, block);
                 }
                 if taken == 0 {
                     break;
@@ -213,9 +214,9 @@ impl Draining<'_> {
         Ok((most, complete))
     }
 
-    fn send_pages(&self, cpu: u32, pages: &mut Vec<u8>) {
+    fn send_pages(&self, cpu: u32, pages: Vec<u8>) {
         let read_ns = self.drain.control.now_ns();
-        self.send(Piece::Pages { cpu, pages: std::mem::take(pages), read_ns });
+        self.send(Piece::Pages { cpu, pages, read_ns });
     }
 
     /// Waits if the file is behind; the kernel counts the events that it cannot keep meanwhile.
