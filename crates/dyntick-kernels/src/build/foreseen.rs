@@ -87,17 +87,19 @@ mod tests {
 
     #[test]
     fn options_of_later_series_are_refused_by_the_text() {
-        let told = |source: &str, config: &[&str]| {
+        let foreseen = |source: &str, config: &[&str]| {
             foresee(&recipe(source, config), &|_| Vec::new()).map_err(|error| error.to_string())
         };
         assert_eq!(
-            told("debian:6.1", &["lab", "preempt-rt"]).unwrap_err(),
+            foreseen("debian:6.1", &["lab", "preempt-rt"]).unwrap_err(),
             "cannot configure a kernel of debian:6.1:\n  preempt-rt.config:4: CONFIG_PREEMPT_RT=y needs Linux 6.12 \
              or newer: choose debian:6.12, or leave the option out"
         );
-        assert!(told("debian:6.1", &["lab", "rcu-lazy"]).unwrap_err().contains("RCU_LAZY=y needs Linux 6.2"));
+        assert!(
+            foreseen("debian:6.1", &["lab", "rcu-lazy"]).unwrap_err().contains("RCU_LAZY=y needs Linux 6.2")
+        );
         for source in ["debian:6.12", "debian:sid", "git:.#v6.1-rt", "./linux-6.1-rt.tar.xz"] {
-            told(source, &["lab", "preempt-rt", "rcu-lazy"]).unwrap();
+            foreseen(source, &["lab", "preempt-rt", "rcu-lazy"]).unwrap();
         }
     }
 
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn every_text_that_is_wrong_is_refused_before_the_source_is_looked_for() {
         let folder = tempfile::tempdir().unwrap();
-        let told = |name: &str, text: &str| {
+        let problem = |name: &str, text: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
             let path = path.to_string_lossy().into_owned();
@@ -136,12 +138,12 @@ mod tests {
             }
             foresee(&recipe, &|_| Vec::new()).unwrap_err().to_string()
         };
-        assert!(told("a.config", "NO_HZ_FULL=y\n").contains("a.config:1: this line is neither"));
-        assert!(told("a.txt", "").contains("neither a .patch, .diff nor .cocci file"));
-        assert!(told("empty.patch", "no diff\n").contains("contains no change"));
+        assert!(problem("a.config", "NO_HZ_FULL=y\n").contains("a.config:1: this line is neither"));
+        assert!(problem("a.txt", "").contains("neither a .patch, .diff nor .cocci file"));
+        assert!(problem("empty.patch", "no diff\n").contains("contains no change"));
         let outside = "--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n";
-        assert!(told("outside.patch", outside).contains("not a file inside the source tree"));
+        assert!(problem("outside.patch", outside).contains("not a file inside the source tree"));
         let damaged = "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\nb\n";
-        assert!(told("damaged.patch", damaged).contains("damaged at line 5"));
+        assert!(problem("damaged.patch", damaged).contains("damaged at line 5"));
     }
 }
