@@ -78,6 +78,8 @@ fn hint(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_model::Recipe;
+    use std::collections::BTreeMap;
 
     #[test]
     fn each_study_is_found_by_its_name_and_needs_no_other_file() {
@@ -93,6 +95,29 @@ mod tests {
                 assert!(parts.into_iter().all(|part| !part.contains('/')), "{name}: {recipe:?}");
             }
         }
+    }
+
+    #[test]
+    fn kernels_that_are_compared_by_hz_differ_in_nothing_else() {
+        /// The name without its number of ticks: `hz-612` of `hz-250-612`.
+        fn without_hz(name: &str) -> Option<String> {
+            let rest = name.strip_prefix("hz-")?;
+            Some(format!("hz{}", rest.trim_start_matches(|c: char| c.is_ascii_digit())))
+        }
+        let mut pairs = 0;
+        for study in names().into_iter().map(|name| find(Path::new(name), Size::Scaled).unwrap()) {
+            let mut seen: BTreeMap<String, Recipe> = BTreeMap::new();
+            for (name, recipe) in &study.kernels {
+                let Some(of) = without_hz(name) else { continue };
+                let mut recipe = recipe.clone();
+                recipe.config.retain(|fragment| !fragment.starts_with("hz-"));
+                recipe.config.sort();
+                pairs += usize::from(seen.contains_key(&of));
+                let first = seen.entry(of).or_insert_with(|| recipe.clone());
+                assert_eq!(*first, recipe, "{}: {name}", study.name);
+            }
+        }
+        assert!(pairs >= 6);
     }
 
     #[test]
