@@ -68,6 +68,11 @@ pub(crate) fn is_worker(comm: &str) -> bool {
     comm.starts_with("kworker/")
 }
 
+/// The pool of a thread that runs work items: `kworker/1` of `kworker/1:0H`, without the number of the thread.
+pub(crate) fn worker_pool(comm: &str) -> &str {
+    comm.split(':').next().unwrap_or(comm)
+}
+
 /// Returns true for the thread of RCU Tasks Trace. The other threads of RCU serve all CPUs at once, and any task may
 /// have begun what they do.
 pub(crate) fn is_rcu_tasks_trace(comm: &str) -> bool {
@@ -144,6 +149,7 @@ mod tests {
             is_bound("rcuc/1") && is_bound("kworker/u8:2") && !is_bound("rcuop/1") && !is_bound("kswapd0")
         );
         assert!(!is_unbound_worker("kworker/1:0H") && is_unbound_worker("kworker/u8:2-writeback"));
+        assert_eq!(["kworker/1:0H-x", "kworker/u8:2"].map(worker_pool), ["kworker/1", "kworker/u8"]);
         assert_eq!(thread_family("migration/1"), "migration");
         assert!(is_stopper("migration/1") && is_stopper("migration") && !is_stopper("migrations/1"));
         assert_eq!(thread_family("kcompactd0"), "kcompactd");

@@ -3,6 +3,7 @@
 //! bound, the control group is not known, a BPF scheduler would not load, or the kernel is built without the option.
 
 use super::{Host, OtherTask, PrintedFix, Starter, Target};
+use crate::names;
 use crate::rules::{RuleFix, UNTRIED};
 use dyntick_model::parameters::option_of;
 use dyntick_model::{CpuList, Fix, Hole};
@@ -123,14 +124,24 @@ fn of_ended(
             effect: format!("Keeps all of the unit that starts {comm} on these CPUs. {UNTRIED}.").into(),
         });
     }
-    if let Some(Starter { process, .. }) = starter {
-        all.push(PrintedFix {
+    match starter {
+        // A helper of the kernel, e.g. modprobe: it begins on the CPUs of the kworker that starts it, which cannot be
+        // moved and has no number that lasts (`kernel/umh.c: call_usermodehelper_exec`).
+        Some(Starter { process, .. }) if names::is_worker(&process.comm) => all.push(PrintedFix {
+            action: Fix::Command(format!("echo {} > /sys/devices/virtual/workqueue/cpumask", others.to_mask())),
+            effect: format!(
+                "Keeps unbound work, such as the start of {comm} by the kernel, on the CPUs in the mask. {UNTRIED}."
+            )
+            .into(),
+        }),
+        Some(Starter { process, .. }) => all.push(PrintedFix {
             action: Fix::Command(format!("taskset -apc {others} {}", process.pid)),
             effect: format!(
                 "Moves {process}, which starts {comm}, with all its threads; what it starts from then on runs there, too. {UNTRIED}."
             )
             .into(),
-        });
+        }),
+        None => {}
     }
     if all.is_empty() {
         let quiet = target.quiet;

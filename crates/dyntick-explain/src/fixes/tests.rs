@@ -233,6 +233,13 @@ fn bound_task_is_not_moved() {
     assert_eq!(first(&with(starter(None)), "other-task:gzip"), "taskset -apc 0-2,4,6-7 7");
     let unit = "systemctl set-property --runtime timerd.service AllowedCPUs=0-2,4,6-7";
     assert_eq!(first(&with(starter(Some("timerd.service"))), "other-task:gzip"), unit);
+    let helper = OtherTask::Ended {
+        comm: "modprobe".into(),
+        starter: Some(Starter { process: crate::Task { pid: 35, comm: "kworker/u8:1".into() }, unit: None }),
+    };
+    let of_helper = with(helper).advised("other-task:modprobe");
+    assert_eq!(of_helper[0], "echo 000000d7 > /sys/devices/virtual/workqueue/cpumask");
+    assert!(of_helper.iter().all(|fix| !fix.contains("35")), "{of_helper:?}");
     assert_eq!(
         with(OtherTask::Process(crate::Task { pid: 70, comm: "pool".into() })).advised("other-task:x")[0],
         "taskset -apc 0-2,4,6-7 70"

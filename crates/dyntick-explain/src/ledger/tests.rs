@@ -397,6 +397,30 @@ fn journal_is_named_with_its_device_and_the_thread_that_wrote_it() {
     );
 }
 
+#[test]
+fn fix_names_the_pool_of_a_kworker_and_not_its_number() {
+    let fixes = |comm: &str| {
+        let by = Ended::Task(Task { pid: 935, comm: comm.into() });
+        let amount = Amount { by: [(by, (1, 5_000))].into(), ..Amount::default() };
+        let lock = Place::of(&["schedule", "locks_lock_inode_wait", "__x64_sys_flock"].map(Symbol::from));
+        [Spent::Moved, Spent::Stopped(None), Spent::Blocked(Some(lock))].map(|spent| {
+            let fixes = super::words::of(&spent, &amount, &Default::default()).fixes;
+            fixes.iter().map(ToString::to_string).collect::<String>()
+        })
+    };
+    for fix in fixes("kworker/u8:2") {
+        assert!(fix.contains("of kworker/u8 (its CPUs: /sys/devices/virtual/workqueue/cpumask"), "{fix}");
+        assert!(!fix.contains("935") && !fix.contains("u8:2"), "{fix}");
+    }
+    for fix in fixes("kworker/1:0H") {
+        assert!(
+            fix.contains("the work that is queued for the CPU of kworker/1") && !fix.contains("935"),
+            "{fix}"
+        );
+    }
+    assert!(fixes("pinner").iter().all(|fix| fix.contains("pinner [935]")));
+}
+
 fn kind() -> impl Strategy<Value = (i32, u8, u64)> {
     (
         0..10i32,

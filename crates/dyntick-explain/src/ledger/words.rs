@@ -5,6 +5,7 @@
 use super::{Amount, CallId, Ended, Fault, Place, Spent, Waits};
 use crate::fixes::Limit;
 use crate::rules::LESS_SLACK;
+use crate::{Task, names};
 use dyntick_model::{CpuList, Fix, signal_name};
 use std::collections::BTreeMap;
 
@@ -93,7 +94,7 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
         Spent::Moved => Words::new(
             format!("moved to another CPU{}", by(amount)),
             "A thread that is moved leaves its caches, and the new CPU has to leave idle for it.",
-            holder(amount)
+            culprit(amount)
                 .map(|mover| {
                     advice(format!("have {mover} leave its affinity alone; pin it where it is to stay"))
                 })
@@ -111,7 +112,7 @@ pub fn of(spent: &Spent, amount: &Amount, clues: &Clues) -> Words {
                 None => format!("stopped by a signal{}", until(amount)),
             },
             "A stopped thread runs again after SIGCONT.",
-            holder(amount)
+            culprit(amount)
                 .map(|sender| {
                     advice(format!(
                         "have {sender} not stop it; to limit its CPU time, use the quota or weight of a control group"
@@ -253,7 +254,7 @@ fn of_block(place: Option<&Place>, amount: &Amount, clues: &Clues) -> Words {
             Words::new(
                 format!("blocked by the lock of the memory map (mmap_lock){at}{}", until(amount)),
                 "Reading /proc/PID/smaps and the like, page faults, mmap and munmap of one process exclude one another.",
-                holder(amount).map(less).into_iter().collect(),
+                culprit(amount).map(less).into_iter().collect(),
             )
         }
         Waits::Lock => {
@@ -262,7 +263,7 @@ fn of_block(place: Option<&Place>, amount: &Amount, clues: &Clues) -> Words {
         Waits::FileLock => Words::new(
             format!("waited for a lock on a file{at}{}", until(amount)),
             "Another process had a lock on the file that excludes this one (flock, fcntl).",
-            holder(amount)
+            culprit(amount)
                 .map(|holder| advice(format!("have {holder} hold its lock on the file for a shorter time")))
                 .into_iter()
                 .collect(),
@@ -368,9 +369,31 @@ fn at(place: &Place) -> String {
 
 /// The task that ended most of the time.
 fn holder(amount: &Amount) -> Option<String> {
+    foremost(amount).map(Task::to_string)
+}
+
+/// The same as a fix names it. A kworker comes and goes, and runs what others queue: its workqueue is named by the
+/// pool.
+fn culprit(amount: &Amount) -> Option<String> {
+    let task = foremost(amount)?;
+    if !names::is_worker(&task.comm) {
+        return Some(task.to_string());
+    }
+    let pool = names::worker_pool(&task.comm);
+    Some(if names::is_unbound_worker(&task.comm) {
+        format!(
+            "the unbound work of {pool} (its CPUs: /sys/devices/virtual/workqueue/cpumask, or cpumask in the folder of \
+             its workqueue)"
+        )
+    } else {
+        format!("the work that is queued for the CPU of {pool}")
+    })
+}
+
+fn foremost(amount: &Amount) -> Option<&Task> {
     let (by, _) = amount.by.iter().max_by_key(|(_, (_, ns))| *ns)?;
     match by {
-        Ended::Task(task) => Some(task.to_string()),
+        Ended::Task(task) => Some(task),
         Ended::Interrupt => None,
     }
 }
