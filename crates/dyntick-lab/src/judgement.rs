@@ -80,6 +80,8 @@ impl Compared {
 pub struct Shift {
     /// `min`, `p50`, …, `max`, `mean`.
     pub point: String,
+    /// The same as a quantile, 0 to 1; null for the mean.
+    pub quantile: Option<f64>,
     /// There in the run that is compared with, ns.
     pub with: f64,
     /// There in the run, ns.
@@ -167,12 +169,12 @@ fn shifts(with: &Latency, case: &Latency) -> Vec<Shift> {
     let (a, b) = (with.all(), case.all());
     let point = |name: &str, share: f64| {
         let (with, case) = (a.quantile(share)? as f64, b.quantile(share)? as f64);
-        Some(Shift { point: name.to_owned(), with, case })
+        Some(Shift { point: name.to_owned(), quantile: Some(share), with, case })
     };
     let ends = [("min", 0.0)].into_iter().chain(QUANTILES).chain([("max", 1.0)]);
     let mut shifts: Vec<Shift> = ends.filter_map(|(name, share)| point(name, share)).collect();
     let means = a.mean().zip(b.mean());
-    shifts.extend(means.map(|(with, case)| Shift { point: "mean".to_owned(), with, case }));
+    shifts.extend(means.map(|(with, case)| Shift { point: "mean".to_owned(), quantile: None, with, case }));
     shifts
 }
 

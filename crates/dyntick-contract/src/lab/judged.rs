@@ -9,7 +9,7 @@ use dyntick_lab::judgement::{Compared, Found, Judgement};
 use dyntick_lab::lab::CaseResult;
 use dyntick_lab::plan::Plan;
 use dyntick_lab::store::Run;
-use dyntick_study::{Study, claims};
+use dyntick_study::{Study, claims, figure};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ pub struct CompleteRun<'a> {
     /// The agent's report.
     outcome: &'a Outcome,
     /// All figures.
-    observations: &'a [Observation],
+    observations: Vec<Observed<'a>>,
     /// The interruptions of each CPU.
     cpus: &'a [Summary],
     /// The number of lost trace events.
@@ -92,6 +92,22 @@ pub struct CompleteRun<'a> {
     undecoded: u64,
     /// Trace events that the kernel does not have.
     missing_events: &'a [String],
+}
+
+/// One figure of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct Observed<'a> {
+    #[serde(flatten)]
+    observation: &'a Observation,
+    /// The quantile that the value is, 0 to 1: 0.99 for `latency_ns:p99`, in the figure's unit. Absent if it is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quantile: Option<f64>,
+}
+
+impl<'a> Observed<'a> {
+    fn of(observation: &'a Observation) -> Self {
+        Self { observation, quantile: figure::quantile(&observation.figure, &observation.key) }
+    }
 }
 
 impl<'a> JudgedRun<'a> {
@@ -116,7 +132,7 @@ impl<'a> CompleteRun<'a> {
             made_here: run.made_here,
             asked: &run.plan,
             outcome: &run.analysis.outcome,
-            observations: &run.analysis.observations,
+            observations: run.analysis.observations.iter().map(Observed::of).collect(),
             cpus: &run.analysis.cpus,
             lost_events: run.analysis.lost_events.values().sum(),
             lost_events_by_cpu: &run.analysis.lost_events,

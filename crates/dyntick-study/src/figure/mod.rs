@@ -130,6 +130,25 @@ impl Figure {
     }
 }
 
+/// The quantile that a figure of this name and key is, 0 to 1: 0.99 of `latency_ns` with `p99`, `wakeup` with `C6:p99`,
+/// or `tool` with `fio/writes/clat/p99`. `None` if it is none.
+pub fn quantile(name: &str, key: &str) -> Option<f64> {
+    const MEDIAN: f64 = 0.5;
+    let point = match Figure::named(name)?.name {
+        name if name == table::SPAN_MEDIAN.name => return Some(MEDIAN),
+        name if name == table::LATENCY_AT_NS.name => key,
+        name if name == table::WAKEUP.name => last(key, ':'),
+        name if name == table::TOOL.name => last(key, '/'),
+        _ => return None,
+    };
+    QUANTILES.iter().find(|(known, _)| *known == point).map(|(_, share)| *share)
+}
+
+/// The part of a key after the last separator; all of it if there is none.
+fn last(key: &str, separator: char) -> &str {
+    key.rsplit(separator).next().unwrap_or(key)
+}
+
 /// The file that a figure is read from, if it is one of those that a case reads.
 pub fn file_of(figure: &str) -> Option<&str> {
     let key = figure.strip_prefix(table::FILE.name)?.strip_prefix(':')?;

@@ -5,6 +5,25 @@ use dyntick_guest::{Policy, Task, Work};
 use dyntick_model::CpuList;
 
 #[test]
+fn quantiles_are_known_by_the_key_of_a_distribution() {
+    for (figure, key, share) in [
+        ("latency_ns", "p99", Some(0.99)),
+        ("latency_ns", "p99.99", Some(0.9999)),
+        ("latency_ns", "mean", None),
+        ("wakeup", "p50", Some(0.5)),
+        ("wakeup", "C6:p90", Some(0.9)),
+        ("wakeup", "C6:count", None),
+        ("tool", "fio/writes/write/clat/p99", Some(0.99)),
+        ("tool", "5ms-p99", None),
+        ("span_median", "p99", Some(0.5)),
+        ("softirq", "p99", None),
+        ("no_figure", "p99", None),
+    ] {
+        assert_eq!(quantile(figure, key), share, "{figure}:{key}");
+    }
+}
+
+#[test]
 fn names_of_figures() {
     for right in [
         "ticks",
