@@ -94,7 +94,11 @@ impl Report {
             return Figures::uncounted(&self.cpus);
         };
         let of_command = trace.ledger.iter().map(|ledger| Figures::of_ledger(ledger, self.proof.seconds));
-        let all = trace.per_cpu.iter().map(figures).chain(of_command);
+        let of_cpu = |summary: &Summary| Figures {
+            is_partial: trace.offline.contains(summary.cpu),
+            ..figures(summary)
+        };
+        let all = trace.per_cpu.iter().map(of_cpu).chain(of_command);
         all.map(|figures| Figures { missed: trace.lost, ..figures }).collect()
     }
 

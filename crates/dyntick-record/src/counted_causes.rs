@@ -195,6 +195,7 @@ pub(crate) mod tests {
             threads: BTreeMap::new(),
             owners: Owners::default(),
             counts: (before, after),
+            offline: CpuList::default(),
             notes: Vec::new(),
             ended: None,
             mappings: BTreeMap::new(),

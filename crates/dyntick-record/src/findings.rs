@@ -33,6 +33,8 @@ pub struct Findings {
     pub ledger: Option<Ledger>,
     /// The number of lost events by CPU. If there are any, counts are too low and causes may be wrong.
     pub lost_events: BTreeMap<u32, u64>,
+    /// The recorded CPUs that were offline at some time: their figures do not hold.
+    pub offline: CpuList,
     /// The number of records of the trace that could not be decoded.
     pub undecoded: u64,
     /// The limits of the findings, in words: events that the kernel lacks, and deviations from the request.

@@ -4,6 +4,7 @@
 use crate::task_names::Watch;
 use crate::trace::fits_into_memory;
 use crate::{About, Options, Record, RecordError, Trace, events};
+use dyntick_model::CpuList;
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{SessionError, TraceSession, names_of};
@@ -117,6 +118,7 @@ impl FlightRecorder {
             threads: self.watch.threads,
             owners: self.watch.owners,
             counts: (Counts::default(), Counts::default()),
+            offline: CpuList::default(),
             notes: Vec::new(),
             ended: None,
             mappings: BTreeMap::new(),

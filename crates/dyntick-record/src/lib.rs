@@ -78,6 +78,7 @@ use dyntick_explain::fixes::{self as advice, Host, Named, PrintedFix, Target};
 use dyntick_explain::{CauseId, rules};
 use dyntick_model::{CommandLine, CpuList, Fix};
 use dyntick_observe::facts::{Counts, Machine, Mapping, Owners, Thread};
+use dyntick_system::hotplug;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -114,6 +115,10 @@ pub struct About {
     pub owners: Owners,
     /// The counters before and after.
     pub counts: (Counts, Counts),
+    /// The recorded CPUs that were offline at some time: their figures do not hold. None in records that older versions
+    /// made, which say it in a note.
+    #[serde(default, skip_serializing_if = "CpuList::is_empty")]
+    pub offline: CpuList,
     /// Remarks on deviations from the request, in words.
     pub notes: Vec<String>,
     /// The reason for an early end of the recording.
@@ -128,7 +133,7 @@ pub struct About {
 }
 
 impl About {
-    /// The remarks in words, including an early end and the reason for a snapshot.
+    /// The remarks in words, including CPUs that were offline, an early end and the reason for a snapshot.
     pub fn remarks(&self) -> impl Iterator<Item = String> {
         let seconds = self.window_ns.1.saturating_sub(self.window_ns.0) as f64 / 1e9;
         let ended = self.ended.map(|ended| {
@@ -140,7 +145,7 @@ impl About {
         let trigger = self.trigger.as_ref().map(|trigger| {
             format!("this is a snapshot of the last {seconds:.1} s, {}", trigger.text(self.window_ns.0))
         });
-        self.notes.iter().cloned().chain(ended).chain(trigger)
+        self.notes.iter().cloned().chain(hotplug::note(&self.offline)).chain(ended).chain(trigger)
     }
 }
 

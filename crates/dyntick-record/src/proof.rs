@@ -49,6 +49,8 @@ pub struct Trace {
     pub stolen_ns: u64,
     /// The number of lost events, whose interruptions may be missing.
     pub lost: u64,
+    /// The CPUs that were offline at some time: their figures do not hold.
+    pub offline: CpuList,
     /// The parameters for the kernel's command line that remove the causes.
     pub boot: Vec<String>,
     /// True if no boot parameter can remove the ticks, because the kernel has no CONFIG_NO_HZ_FULL. `boot` is then
@@ -189,6 +191,7 @@ impl Trace {
             causes,
             stolen_ns: cpus.iter().fold(0, |all, cpu| all.saturating_add(stolen_ns(about, cpu))),
             lost: explained.lost.values().sum(),
+            offline: explained.about.offline.clone(),
             boot,
             ticks_remain,
             per_cpu,
@@ -295,6 +298,7 @@ mod tests {
             threads: BTreeMap::new(),
             owners: Default::default(),
             counts: (Counts::default(), Counts::default()),
+            offline: CpuList::default(),
             notes: Vec::new(),
             ended: None,
             mappings: BTreeMap::new(),

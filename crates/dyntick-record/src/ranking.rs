@@ -39,6 +39,7 @@ impl Explained<'_> {
             threads,
             ledger,
             lost_events: self.lost.clone(),
+            offline: about.offline.clone(),
             undecoded: self.undecoded,
             notes: about
                 .remarks()

@@ -13,7 +13,7 @@ use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
 use dyntick_observe::trace::{SessionError, TraceSession, names_of};
-use dyntick_system::hotplug::{self, Hotplug};
+use dyntick_system::hotplug::Hotplug;
 use dyntick_trace::{COMPAT_CALL, Metadata, Scanner, UserStacks};
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
@@ -119,7 +119,7 @@ impl<'a> Recording<'a> {
         // Named after the lock is released, because the recording waits for it.
         let code = lock(&self.processes).as_ref().map(Processes::code).unwrap_or_default();
         let mappings = lock(&self.functions).name(code);
-        let unsteady = lock(&self.hotplug).unsteady(&self.options.cpus);
+        let offline = lock(&self.hotplug).unsteady(&self.options.cpus);
         let watch = lock(&self.watch);
         About {
             cpus: self.options.cpus.clone(),
@@ -131,7 +131,8 @@ impl<'a> Recording<'a> {
             threads: watch.threads.clone(),
             owners: watch.owners.clone(),
             counts: (Counts::default(), Counts::default()),
-            notes: self.notes.iter().cloned().chain(hotplug::note(&unsteady)).collect(),
+            offline,
+            notes: self.notes.clone(),
             ended: None,
             mappings,
             trigger,

@@ -8,7 +8,8 @@ use dyntick_record::{CauseFindings, Findings, Section};
 /// The figures of each CPU, or of the threads of `--of` as those of the command, and the share of time that was lost.
 pub fn of(findings: &Findings) -> Vec<Figures> {
     let missed: u64 = findings.lost_events.values().sum();
-    let of_cpu = |cpu: u32, section: &Section, missed: u64| {
+    // Threads were interrupted wherever they ran: they count for the first of their CPUs.
+    let of_cpus = |cpus: &CpuList, section: &Section, missed: u64| {
         let interruptions = Counted {
             count: section.interruptions,
             ticks: Some(section.causes.iter().map(|cause| cause.ticks).sum()),
@@ -17,11 +18,12 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
             ..Counted::default()
         };
         let figures = Figures {
-            cpu: Some(cpu),
+            cpu: Some(cpus.iter().next().unwrap_or_default()),
             seconds: findings.seconds,
             interruptions: Some(interruptions),
             causes: section.causes.iter().map(counted).collect(),
             missed,
+            is_partial: cpus.iter().any(|cpu| findings.offline.contains(cpu)),
             ..Figures::default()
         };
         figures.with_anonymous()
@@ -31,10 +33,9 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
         .iter()
         .map(|ledger| Figures { missed, ..Figures::of_ledger(ledger, findings.seconds) });
     let missed_on = |cpu: u32| findings.lost_events.get(&cpu).copied().unwrap_or(0);
-    let cpus = findings.cpus.iter().map(|cpu| of_cpu(cpu.cpu, &cpu.section, missed_on(cpu.cpu)));
-    // Threads were interrupted wherever they ran: they count for the first of their CPUs.
-    let first = |cpus: &CpuList| cpus.iter().next().unwrap_or_default();
-    let threads = findings.threads.iter().map(|of| of_cpu(first(&of.cpus), &of.section, missed));
+    let cpus =
+        findings.cpus.iter().map(|of| of_cpus(&CpuList::from_iter([of.cpu]), &of.section, missed_on(of.cpu)));
+    let threads = findings.threads.iter().map(|of| of_cpus(&of.cpus, &of.section, missed));
     cpus.chain(threads).chain(of_command).collect()
 }
 

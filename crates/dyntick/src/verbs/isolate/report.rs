@@ -16,6 +16,7 @@ use dyntick_record::Ledger;
 use dyntick_record::proof::{Cause, Trace};
 use dyntick_record::verdict::Verdict;
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
+use dyntick_system::hotplug;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -130,6 +131,7 @@ fn traced(trace: &Trace, seconds: f64, full: bool, blocks: &mut Vec<Block>) -> S
         let lost = numbers::counted(trace.lost, "trace event");
         blocks.push(Block::Paragraph(format!("{lost} lost: there may have been more interruptions")));
     }
+    blocks.extend(hotplug::note(&trace.offline).map(Block::Paragraph));
     if trace.stolen_ns > 0 {
         blocks.push(Block::Paragraph(format!(
             "the hypervisor ran something else on the CPU for {} (steal): what was late meanwhile is in no interruption",
