@@ -6,11 +6,11 @@ use dyntick_model::KernelVersion;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The differences of two kernels.
+/// The differences of two kernels, or of their configurations.
 #[derive(Serialize, JsonSchema)]
 pub struct KernelsDiff<'a> {
-    /// The releases of both.
-    pub releases: [&'a KernelVersion; 2],
+    /// The releases of both. A file of a configuration has that of its head; null if it names none.
+    pub releases: [Option<&'a KernelVersion>; 2],
     /// The groups of options that were compared; all options and the patches where there are none.
     #[serde(skip_serializing_if = "<[Group]>::is_empty")]
     pub only: &'a [Group],
@@ -18,7 +18,8 @@ pub struct KernelsDiff<'a> {
     pub options: Vec<Change<'a>>,
     /// The number of options that only one of both has, which are not set there and not listed: `--full` lists them.
     pub off_in_one: usize,
-    /// The patches that only one of both has; absent where only groups of options were compared.
+    /// The patches that only one of both has; absent where only groups of options were compared, or the file of a
+    /// configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patches: Option<Patches>,
 }

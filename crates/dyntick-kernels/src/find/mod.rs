@@ -291,12 +291,14 @@ fn config_beside(image: &Path, release: &str) -> Result<Option<String>, KernelEr
     Ok(None)
 }
 
-/// Returns true if the head of a configuration names the version of this release, e.g. "# Linux/x86 6.12.117 Kernel
-/// Configuration".
+/// The version in the head of a configuration, e.g. of "# Linux/x86 6.12.117 Kernel Configuration".
+fn version_in_head(config: &str) -> Option<&str> {
+    config.lines().take(5).find_map(|line| line.strip_prefix("# Linux/")?.split_whitespace().nth(1))
+}
+
+/// Returns true if the head of a configuration names the version of this release.
 fn is_of(config: &str, release: &str) -> bool {
-    let version =
-        config.lines().take(5).find_map(|line| line.strip_prefix("# Linux/")?.split_whitespace().nth(1));
-    let rest = version.and_then(|version| release.strip_prefix(version));
+    let rest = version_in_head(config).and_then(|version| release.strip_prefix(version));
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_digit() || next == '.'))
 }
 
@@ -323,6 +325,31 @@ fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
         config: vmlinux::embedded_config(kernel),
         pauses,
     }
+}
+
+/// A configuration that is a file of its own, without a kernel.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    /// The version in its head, if there is one.
+    pub version: Option<KernelVersion>,
+    /// Its options.
+    pub options: KernelConfig,
+}
+
+/// Reads the file of a configuration, plain or by gzip, as .config, config-6.12 or /proc/config.gz; `None` if the file
+/// is another one, as an image.
+///
+/// # Errors
+/// A file that cannot be read, or is damaged.
+pub fn configuration(path: &Path) -> Result<Option<Configuration>, KernelError> {
+    let text = match config_text(path) {
+        // An image is larger.
+        Err(KernelError::Input(InputError::TooLarge { .. })) => return Ok(None),
+        text => text?,
+    };
+    let options = KernelConfig::parse(&text);
+    let version = version_in_head(&text).and_then(|version| version.parse().ok());
+    Ok((!options.is_empty()).then_some(Configuration { version, options }))
 }
 
 /// The text of a configuration file; /proc/config.gz is compressed.
@@ -408,6 +435,28 @@ mod tests {
         }
         assert_eq!(put(".config", "6.12.11"), found());
         assert_eq!(put("config-6.12.11-own", "?"), found());
+    }
+
+    #[test]
+    fn file_of_a_configuration_is_no_image() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |bytes: &[u8]| {
+            let path = folder.path().join("file");
+            std::fs::write(&path, bytes).unwrap();
+            configuration(&path)
+        };
+        let text = b"#\n# Linux/x86 6.12.11 Kernel Configuration\n#\nCONFIG_HZ=250\n";
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, text).unwrap();
+        for bytes in [&text[..], &packed.finish().unwrap()] {
+            let read = read(bytes).unwrap().unwrap();
+            assert_eq!(read.version.unwrap().to_string(), "6.12.11");
+            assert_eq!(read.options.get("HZ"), Some("250"));
+        }
+        assert_eq!(read(b"CONFIG_HZ=250\n").unwrap().unwrap().version, None);
+        assert!(read(b"\x7fELF").unwrap().is_none());
+        assert!(read(&[b'x'; LARGEST_CONFIG as usize + 1]).unwrap().is_none());
+        assert!(read(b"\x1f\x8b\x08damaged").is_err());
     }
 
     #[test]

@@ -73,6 +73,14 @@ fn kernels_by_path_have_names() {
         std::fs::create_dir(folder.path().join(tree)).unwrap();
         std::fs::copy(&image, folder.path().join(tree).join("bzImage")).unwrap();
     }
+    // The name of a file needs no path, and the file of a configuration is a side, too.
+    let config = image.file_name().unwrap().to_string_lossy().replace("vmlinuz-", "config-");
+    let side = folder.path().join("side");
+    std::fs::create_dir(&side).unwrap();
+    std::fs::copy(&image, side.join("bzImage")).unwrap();
+    std::fs::copy(image.with_file_name(&config), side.join(&config)).unwrap();
+    let diff = dyntick(&side, &["lab", "kernels", "diff", "bzImage", &config]);
+    assert_eq!(text(&diff.stdout), "no difference in options\n", "{}", text(&diff.stderr));
     let named = "--kernel before=./old/bzImage --kernel after=./new/bzImage --set measure=200ms";
     let told = text(&run(&format!("lab run quiet.toml {named}")).stdout);
     assert!(told.contains("holds with before and with after") && told.lines().count() <= 24, "{told}");

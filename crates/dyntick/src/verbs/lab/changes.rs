@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The changes of `lab run` and `lab report` to a study: options that choose its cases, and options that set keys.
 
+use super::named::place;
 use crate::output;
 use anyhow::{Context, Result};
 use dyntick_study::{Case, Given, Size, Study, shipped};
@@ -57,7 +58,8 @@ impl Changes {
         let mut given = Given::default();
         for typed in self.kernels.iter().chain(&self.across) {
             let (name, spec) = named(typed);
-            given.kernel(typed, &place(spec)?, name);
+            let place = place(spec).with_context(|| format!("--kernel {typed}"))?;
+            given.kernel(typed, &place, name);
         }
         for text in &self.append {
             given.text(&format!("--append '{text}'"), "append", text);
@@ -119,16 +121,6 @@ fn named(typed: &str) -> (Option<&str>, &str) {
         Some((name, spec)) if is_name(name) && !Path::new(typed).exists() => (Some(name), spec),
         _ => (None, typed),
     }
-}
-
-/// An absolute path, since paths in a study are relative to it; a name is unchanged.
-fn place(typed: &str) -> Result<String> {
-    let path = Path::new(typed);
-    if !typed.contains('/') && !path.is_file() && !path.join("Makefile").is_file() {
-        return Ok(typed.to_owned());
-    }
-    let absolute = std::path::absolute(path).with_context(|| format!("--kernel {typed}"))?;
-    Ok(absolute.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels as they are named on the command line: as in a study, or `STUDY:NAME`.
+//! Kernels as they are named on the command line: as in a study, the name of a file, or `STUDY:NAME`.
 
 use super::build::recipe_of;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use dyntick_kernels::cache::Cache;
 use dyntick_kernels::find::{self, Kernel};
 use dyntick_model::Recipe;
@@ -23,6 +23,17 @@ pub fn of_study(text: &str) -> Result<Option<(String, Recipe)>> {
 pub fn kernel(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Kernel> {
     Ok(match of_study(text)? {
         Some((_, recipe)) => find::made_to_order(text, &recipe, cache, progress, &|_| Vec::new())?,
-        None => find::resolve(text, cache, progress)?,
+        None => find::resolve(&place(text)?, cache, progress)?,
     })
+}
+
+/// The absolute path of a file, or of the tree of a kernel, since paths in a study are relative to it; another name is
+/// unchanged.
+pub fn place(typed: &str) -> Result<String> {
+    let path = Path::new(typed);
+    if !typed.contains('/') && !path.is_file() && !path.join("Makefile").is_file() {
+        return Ok(typed.to_owned());
+    }
+    let absolute = std::path::absolute(path).with_context(|| format!("find the path of {typed}"))?;
+    Ok(absolute.to_string_lossy().into_owned())
 }

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ.
+//! `dyntick lab kernels diff`: in what two kernels' configurations and patches differ, or two files of configurations.
 
 use super::super::build::ensure_all;
-use super::super::named::{kernel, of_study};
+use super::super::named::{kernel, of_study, place};
 use crate::output;
 use anyhow::{Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use dyntick_contract::lab::{Change, Group, KernelsDiff, OFF, Patches};
 use dyntick_kernels::cache::Cache;
-use dyntick_kernels::find::Kernel;
+use dyntick_kernels::find::{Configuration, Kernel, configuration};
 use dyntick_model::{KernelConfig, KernelVersion};
 use dyntick_report::numbers;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The arguments of `dyntick lab kernels diff`.
 #[derive(Args)]
 pub struct Arguments {
-    /// Kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY:NAME
+    /// Kernel, as in a study (debian:6.12, built:KEY, a path) or as STUDY:NAME; or the file of a configuration
+    /// (.config, config-6.12, /proc/config.gz)
     old: String,
-    /// Kernel to compare it with
+    /// Kernel or file to compare it with
     new: String,
     /// Compare only options of these groups, and neither patches nor releases; they also decide the exit status
     #[arg(long, value_parser = groups(), value_delimiter = ',', value_name = "GROUP,…")]
@@ -49,23 +51,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         to_order.extend(of_study(name)?.map(|(_, recipe)| (name.clone(), recipe)));
     }
     ensure_all(&to_order, &cache)?;
-    let find = |name: &str| {
-        let kernel = kernel(name, &cache, &|text| output::step(text))?;
-        if kernel.config.is_empty() {
-            bail!(
-                "the configuration of {name} is not known: it is not in the image, and beside it is neither \
-                 config-{release} nor a config or .config of this version; copy it there",
-                release = kernel.release
-            );
-        }
-        Ok(kernel)
-    };
     // One that need not be compiled is looked for before one that must be.
     let (old, new) = if of_study(&arguments.new)?.is_none() {
-        let new = find(&arguments.new)?;
-        (find(&arguments.old)?, new)
+        let new = Side::of(&arguments.new, &cache)?;
+        (Side::of(&arguments.old, &cache)?, new)
     } else {
-        (find(&arguments.old)?, find(&arguments.new)?)
+        (Side::of(&arguments.old, &cache)?, Side::of(&arguments.new, &cache)?)
     };
     let only = &arguments.only[..];
     let mut changes = changes(&old.config, &new.config);
@@ -73,9 +64,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for all in [&mut changes, &mut off] {
         all.retain(|change| only.is_empty() || only.iter().any(|group| group.has(change.option)));
     }
-    let compared = || Patches { old: patches_without(&old, &new), new: patches_without(&new, &old) };
-    let patches = only.is_empty().then(compared);
-    let another_release = only.is_empty() && old.release != new.release;
+    // A configuration alone has neither patches nor a complete release.
+    let kernels = old.kernel.as_ref().zip(new.kernel.as_ref()).filter(|_| only.is_empty());
+    let patches =
+        kernels.map(|(old, new)| Patches { old: patches_without(old, new), new: patches_without(new, old) });
+    let another_release = kernels.is_some_and(|(old, new)| old.release != new.release);
     let same_patches = patches.as_ref().is_none_or(Patches::is_empty);
     let same = changes.is_empty() && same_patches && !another_release;
     let hidden = if arguments.full { 0 } else { off.len() };
@@ -84,13 +77,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         changes.sort_by_key(|change| change.option);
     }
     if arguments.json {
-        let releases = [&old.release, &new.release];
+        let releases = [old.release.as_ref(), new.release.as_ref()];
         output::json(&KernelsDiff { releases, only, options: changes, off_in_one: hidden, patches })?;
     } else if same && changes.is_empty() {
-        output::line(alike(only))?;
+        output::line(alike(only, kernels.is_some()))?;
     } else {
         let names = [(&arguments.old, &old), (&arguments.new, &new)];
-        heading(names.map(|(name, kernel)| named(name, &kernel.release)))
+        heading(names.map(|(name, side)| named(name, side.release.as_ref())))
             .iter()
             .try_for_each(output::line)?;
         options(&changes, hidden).iter().try_for_each(output::line)?;
@@ -99,19 +92,56 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!same)))
 }
 
-/// The line for two kernels that do not differ in what was compared.
-fn alike(only: &[Group]) -> String {
-    let groups: Vec<&str> = only.iter().map(|group| group.name()).collect();
-    if groups.is_empty() {
-        "no difference in options, patches and release".to_owned()
-    } else {
-        format!("no difference in {}", groups.join(", "))
+/// One side: a kernel, or the file of a configuration.
+struct Side {
+    release: Option<KernelVersion>,
+    config: KernelConfig,
+    kernel: Option<Kernel>,
+}
+
+impl Side {
+    fn of(name: &str, cache: &Cache) -> Result<Self> {
+        if let Some(Configuration { version, options }) = configuration_of(name)? {
+            return Ok(Side { release: version, config: options, kernel: None });
+        }
+        let kernel = kernel(name, cache, &|text| output::step(text))?;
+        if kernel.config.is_empty() {
+            bail!(
+                "the configuration of {name} is not known: it is not in the image, and beside it is neither \
+                 config-{release} nor a config or .config of this version; copy it there",
+                release = kernel.release
+            );
+        }
+        Ok(Side {
+            release: Some(kernel.release.clone()),
+            config: kernel.config.clone(),
+            kernel: Some(kernel),
+        })
     }
 }
 
-/// A kernel as it was asked for, with its release where that is not said by the name.
-fn named(name: &str, release: &KernelVersion) -> String {
-    let release = release.to_string();
+/// The configuration in the file of this name, if there is one and it is no image.
+fn configuration_of(name: &str) -> Result<Option<Configuration>> {
+    let place = place(name)?;
+    let path = Path::new(&place);
+    Ok(if path.is_file() { configuration(path)? } else { None })
+}
+
+/// The line for two sides that do not differ in what was compared; `are_kernels` is false if one is a configuration.
+fn alike(only: &[Group], are_kernels: bool) -> String {
+    let groups: Vec<&str> = only.iter().map(|group| group.name()).collect();
+    if !groups.is_empty() {
+        format!("no difference in {}", groups.join(", "))
+    } else if are_kernels {
+        "no difference in options, patches and release".to_owned()
+    } else {
+        "no difference in options".to_owned()
+    }
+}
+
+/// A side as it was asked for, with its release where that is known and not said by the name.
+fn named(name: &str, release: Option<&KernelVersion>) -> String {
+    let Some(release) = release.map(KernelVersion::to_string) else { return name.to_owned() };
     if name.contains(&release) { name.to_owned() } else { format!("{name} ({release})") }
 }
 
@@ -208,15 +238,17 @@ mod tests {
 
     #[test]
     fn no_difference_is_said_with_what_was_compared() {
-        assert_eq!(alike(&[Group::Tick, Group::Hz]), "no difference in tick, hz");
-        assert_eq!(alike(&[]), "no difference in options, patches and release");
+        assert_eq!(alike(&[Group::Tick, Group::Hz], true), "no difference in tick, hz");
+        assert_eq!(alike(&[], true), "no difference in options, patches and release");
+        assert_eq!(alike(&[], false), "no difference in options");
     }
 
     #[test]
     fn kernels_are_named_with_their_releases() {
         let release: KernelVersion = "6.12.117+deb12-amd64".parse().unwrap();
-        assert_eq!(named("debian:6.12", &release), "debian:6.12 (6.12.117+deb12-amd64)");
-        assert_eq!(named("debian:6.12.117+deb12-amd64", &release), "debian:6.12.117+deb12-amd64");
+        assert_eq!(named("debian:6.12", Some(&release)), "debian:6.12 (6.12.117+deb12-amd64)");
+        assert_eq!(named("debian:6.12.117+deb12-amd64", Some(&release)), "debian:6.12.117+deb12-amd64");
+        assert_eq!(named(".config", None), ".config");
         assert!(heading(["a".into(), "b".into()]).iter().all(|line| line.len() <= 80));
     }
 }
