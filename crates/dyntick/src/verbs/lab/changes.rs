@@ -2,9 +2,11 @@
 //! The changes of `lab run` and `lab report` to a study: options that choose its cases, and options that set keys.
 
 use super::named::place;
+use crate::few::few;
 use crate::output;
 use anyhow::{Context, Result};
 use dyntick_study::{Case, Given, Size, Study, shipped};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The options that choose cases and the number, size and clock of their runs.
@@ -72,6 +74,9 @@ impl Changes {
         if left_out > 0 {
             output::note(skipped(left_out));
         }
+        if !chosen.cases.is_empty() {
+            bound(&study).into_iter().for_each(output::note);
+        }
         Ok(study)
     }
 }
@@ -114,6 +119,41 @@ fn skipped(claims: usize) -> String {
     }
 }
 
+/// The number of cases that a note names.
+const MOST_NAMED: usize = 4;
+
+/// The message about cases that --case names with one of several kernels or settings: they are not run with the others.
+fn bound(study: &Study) -> Option<String> {
+    let levels = &study.compared.as_ref()?.levels;
+    let level_of = |case: &Case| {
+        case.labels().find(|label| levels.iter().any(|level| level == label)).map(str::to_owned)
+    };
+    let without = |case: &Case| {
+        let others = case.labels().filter(|label| !levels.iter().any(|level| level == label));
+        [case.name.as_str()].into_iter().chain(others).collect::<Vec<_>>().join("/")
+    };
+    let mut found: BTreeMap<String, Vec<&Case>> = BTreeMap::new();
+    for case in &study.cases {
+        found.entry(without(case)).or_default().push(case);
+    }
+    found.retain(|_, cases| cases.len() < levels.len());
+    let mut missing: BTreeSet<&String> = BTreeSet::new();
+    for cases in found.values() {
+        let there: Vec<String> = cases.iter().filter_map(|case| level_of(case)).collect();
+        missing.extend(levels.iter().filter(|level| !there.contains(level)));
+    }
+    let ids: Vec<String> = found.values().flatten().map(|case| case.id.clone()).collect();
+    let missing: Vec<String> = levels.iter().filter(|level| missing.contains(level)).cloned().collect();
+    let example = found.values().flatten().next()?;
+    let (is, it) = if ids.len() == 1 { ("is", "it is") } else { ("are", "they are") };
+    Some(format!(
+        "{} {is} bound by --case: {it} not run with {}; --case {} runs all",
+        few(ids.into_iter(), MOST_NAMED).join(", "),
+        few(missing.into_iter(), MOST_NAMED).join(", "),
+        example.name
+    ))
+}
+
 /// The name and the kernel of `NAME=SPEC`. A file of that name is no name, and neither is a part of a path.
 fn named(typed: &str) -> (Option<&str>, &str) {
     let is_name = |name: &str| !name.is_empty() && !name.contains(['/', ':']);
@@ -134,6 +174,34 @@ mod tests {
         for typed in ["debian:6.12", "./a=b/bzImage", "=debian:6.12", "a/b=c"] {
             assert_eq!(named(typed), (None, typed));
         }
+    }
+
+    #[test]
+    fn cases_that_name_their_kernel_are_said_to_be_bound() {
+        let text = "title='t'\nquestion='q'\n[[case]]\nname='a'\n[case.matrix]\nkernel=['debian:6.12','debian:sid']\n\
+                    hrtick=[{label='on',sysctl={'vm.swappiness'=1}},{label='off'}]\n[[case]]\nname='b'\nkernel='host'\n";
+        let note = |named: &[&str]| {
+            let mut given = Given::default();
+            for kernel in ["debian:6.1", "debian:6.12", "debian:sid"] {
+                given.kernel(kernel, kernel, None);
+            }
+            given.only(&named.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            let study = Study::parse_given(Path::new("s.toml"), text, &given);
+            let mut study = study.unwrap_or_else(|problems| panic!("{problems}"));
+            study.keep_named(&given, "s").unwrap();
+            bound(&study)
+        };
+        assert_eq!(
+            note(&["a/debian:6.12/on", "b"]).unwrap(),
+            "a/debian:6.12/on is bound by --case: it is not run with debian:6.1, debian:sid; --case a runs all"
+        );
+        assert!(
+            note(&["a/debian:6.12/on", "b/debian:6.1"])
+                .unwrap()
+                .contains(" are bound by --case: they are not")
+        );
+        assert_eq!(note(&["a"]), None);
+        assert_eq!(note(&[]), None);
     }
 
     #[test]
