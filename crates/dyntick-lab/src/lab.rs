@@ -11,7 +11,7 @@ pub use prepare::Prepared;
 pub use prepare::kvm_as_learnt;
 pub use refusal::Place;
 pub use refusal::{Refusal, needed_tools};
-pub(crate) use refusal::{ensure_few, ensure_recipes, ensure_tools};
+pub(crate) use refusal::{ensure_few, ensure_recipes, ensure_tools, first_of};
 
 use crate::execute::{Executor, OnQemu};
 use crate::expected::{Expected, Task, expected, schedule};
@@ -57,6 +57,8 @@ pub enum Progress {
         clock: Clock,
         /// The length of its window, ns.
         window_ns: u64,
+        /// The time after which its guest counts as hung, ns.
+        limit_ns: u64,
     },
     /// A case ended.
     Ended {
@@ -195,8 +197,13 @@ impl<'a> Lab<'a> {
     }
 
     fn say_stage(&self, case: &Case, stage: Stage) {
-        let (clock, window_ns) = (case.clock, case.measure_ns);
-        (self.watch)(Progress::Stage { case: case.id.clone(), stage, clock, window_ns });
+        (self.watch)(Progress::Stage {
+            case: case.id.clone(),
+            stage,
+            clock: case.clock,
+            window_ns: case.measure_ns,
+            limit_ns: case.timeout_ns,
+        });
     }
 
     /// Runs cases, `jobs` at a time, each case once before one runs again. A run for which there is no memory next to

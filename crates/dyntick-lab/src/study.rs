@@ -3,10 +3,11 @@
 //! refused is refused before anything boots.
 
 use crate::judgement::Judgement;
-use crate::lab::{Lab, Place, Progress, Refusal, Watch, ensure_few, ensure_recipes, ensure_tools};
+use crate::lab::{Lab, Place, Progress, Refusal, Watch, ensure_few, ensure_recipes, ensure_tools, first_of};
 use dyntick_kernels::build;
 use dyntick_kernels::cache::Cache;
 use dyntick_study::{Study, check, private_note};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A study of which all that can be refused without a laboratory was accepted. Nothing is written before tools, kernels
@@ -69,14 +70,34 @@ impl<'a> Ready<'a> {
 /// The parameters that look misspelt if the kernel may be patched (those of other kernels were refused when the study
 /// was read), and the sources that only this user may read.
 fn notes(study: &Study, file: &Path) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut misspelt: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for case in study.cases.iter().filter(|case| check::may_be_patched(case)) {
-        let misspelt = check::misspelt(case).into_iter();
-        notes.extend(misspelt.map(|problem| format!("case '{}': {problem}", case.id)));
+        for problem in check::misspelt(case) {
+            misspelt.entry(problem.to_string()).or_default().push(case.id.clone());
+        }
     }
+    let of_cases = |(problem, cases): (String, Vec<String>)| format!("{}: {problem}", first_of(&cases));
+    let mut notes: Vec<String> = misspelt.into_iter().map(of_cases).collect();
     for (name, recipe) in &study.kernels {
         notes.extend(build::private_note(recipe).map(|note| format!("the kernel {name} is {note}")));
     }
     notes.extend(private_note(file.parent().unwrap_or(Path::new("")), &study.cases));
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameter_that_is_misspelt_in_many_cases_is_one_note() {
+        let case = |name: &str| format!("[[case]]\nname = '{name}'\nkernel = 'own'\nappend = 'isolcpu=1'\n");
+        let cases: String = ["a", "b", "c", "d", "e"].map(case).concat();
+        let own = "[kernels.own]\nsource = 'debian:6.12'\nconfig = ['lab']\npatches = ['x.patch']\n";
+        let text = format!("title = 't'\nquestion = 'q'\n{own}{cases}");
+        let study = Study::parse(Path::new("s.toml"), &text).unwrap_or_else(|problems| panic!("{problems}"));
+        let notes = notes(&study, Path::new("s.toml"));
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].starts_with("a, b, c and 2 more: 'isolcpu"), "{notes:?}");
+    }
 }

@@ -296,7 +296,8 @@ impl TooSmall {
     }
 }
 
-fn first_of(cases: &[String]) -> String {
+/// The first of some cases, and the number of others: `a, b, c and 2 more`.
+pub(crate) fn first_of(cases: &[String]) -> String {
     const SHOWN: usize = 3;
     let shown = cases.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match cases.len().saturating_sub(SHOWN) {

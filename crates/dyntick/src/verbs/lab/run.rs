@@ -61,6 +61,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     let watch = |progress| display.show(progress);
     let accepted = Accepted::of(&study, &arguments.study, &out, &watch)?;
     let judgement = accepted.open(own_binary()?)?.run(arguments.jobs.into())?;
+    display.end();
     // The reasons were printed as each case ended.
     if judgement.is_empty() {
         say_refused(&arguments.study, &judgement);

@@ -252,9 +252,15 @@ pub fn gaps(
         let of = not_run.iter().map(|id| (*id).to_owned()).collect();
         parts.push(format!("{} not run ({})", counted(not_run.len() as u64, "case"), names(of)));
     }
-    let failed: Vec<String> = results.iter().filter_map(|result| failure_of(titles, result)).collect();
+    let failed = failures(titles, results);
     if !failed.is_empty() {
-        parts.push(format!("{} without figures ({})", counted(failed.len() as u64, "run"), names(failed)));
+        let runs: usize = failed.iter().map(|failed| failed.cases.len()).sum();
+        let reasons = failed.iter().map(|failed| {
+            let cases = failed.cases.iter().cloned();
+            format!("{}: {}", few(cases, MOST_NAMED).join(", "), failed.reason)
+        });
+        let reasons = few(reasons, MOST_NAMED).join("; ");
+        parts.push(format!("{} without figures ({reasons})", counted(runs as u64, "run")));
     }
     let fewer = fewer(titles, results);
     if !fewer.is_empty() {
@@ -274,7 +280,13 @@ pub fn gaps(
     }
     let open: Vec<String> = verdicts.iter().filter_map(unknown_of).collect();
     if !open.is_empty() {
-        parts.push(format!("{} without a figure ({})", counted(open.len() as u64, "claim"), names(open)));
+        let claims = counted(open.len() as u64, "claim");
+        // Without any run the reason is the runs'.
+        parts.push(if results.iter().any(|result| result.run.is_ok()) {
+            format!("{claims} without a figure ({})", names(open))
+        } else {
+            format!("{claims} without a figure")
+        });
     }
     (!parts.is_empty()).then(|| format!("Incomplete: {}.", parts.join("; ")))
 }
@@ -286,11 +298,27 @@ fn unknown_of(verdict: &Verdict) -> Option<String> {
     Some(format!("“{}”: {}", shortened(&verdict.claim, LONGEST_CLAIM), shortened(reason, LONGEST_UNKNOWN)))
 }
 
-fn failure_of(titles: &Titles, result: &CaseResult) -> Option<String> {
-    let error = result.run.as_ref().err().filter(|error| !matches!(error, LabError::NotRun))?;
-    let reason = error.to_string();
-    let reason = reason.lines().next().unwrap_or_default();
-    Some(format!("{}: {}", titles.of_case(&result.case), shortened(reason, LONGEST_REASON)))
+/// Runs that failed for the same reason.
+struct FailedAlike {
+    reason: String,
+    /// The titles of their cases.
+    cases: Vec<String>,
+}
+
+/// The reasons of the failed runs, in their order.
+fn failures(titles: &Titles, results: &[CaseResult]) -> Vec<FailedAlike> {
+    let mut failures: Vec<FailedAlike> = Vec::new();
+    for result in results {
+        let error = result.run.as_ref().err().filter(|error| !matches!(error, LabError::NotRun));
+        let Some(reason) = error.map(LabError::to_string) else { continue };
+        let reason = shortened(reason.lines().next().unwrap_or_default(), LONGEST_REASON);
+        let case = titles.of_case(&result.case);
+        match failures.iter_mut().find(|failed| failed.reason == reason) {
+            Some(failed) => failed.cases.push(case),
+            None => failures.push(FailedAlike { reason, cases: vec![case] }),
+        }
+    }
+    failures
 }
 
 /// Cases that were repeated or perturbed less often than the study wants, as `nohz_full, debian:6.12: 2 of 5`.
