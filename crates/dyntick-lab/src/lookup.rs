@@ -124,7 +124,7 @@ pub fn figure_of(run: &Run, figure: &str, cpu: Option<u32>) -> Option<f64> {
 }
 
 /// The unit of a figure in this run; empty if the run does not have it.
-pub(crate) fn unit_of<'r>(run: &'r Run, figure: &str) -> &'r str {
+pub fn unit_of<'r>(run: &'r Run, figure: &str) -> &'r str {
     run.analysis.observations.named(figure).next().map_or("", |row| row.unit.as_str())
 }
 

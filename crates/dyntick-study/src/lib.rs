@@ -71,6 +71,10 @@ pub struct Study {
     /// The names of the kernels of the command line, by what its cases call them.
     #[serde(skip)]
     pub kernel_names: BTreeMap<String, String>,
+    /// The figures that the claims of its file judge, in their order; also those of claims about other cases than the
+    /// command line leaves.
+    #[serde(skip)]
+    pub judged: Vec<String>,
     /// The settings in its file with their positions, for errors that are known only once a guest has booted.
     #[serde(skip)]
     pub settings: Vec<SettingAt>,

@@ -56,6 +56,7 @@ fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study
     let kernels = parts::kernels(root, path);
     let (cases, matrices) = cases(root, &kernels, size, &Given::default());
     let claims = root.sections("claim", "[[claim]]");
+    let claims: Vec<Claim> = claims.into_iter().map(|table| claims::read(table, &cases)).collect();
     let comparisons = root.sections("compare", "[[compare]]");
     Study {
         name: name_of(path),
@@ -63,7 +64,8 @@ fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study
         question: root.required_text("question").unwrap_or_default(),
         description: root.text("description").unwrap_or_default().trim().to_owned(),
         published: root.section("published", "[published]").map(|table| published(table, &cases)),
-        claims: claims.into_iter().map(|table| claims::read(table, &cases)).collect(),
+        judged: judged(&claims),
+        claims,
         comparisons: comparisons.into_iter().map(|table| comparison(table, &cases)).collect(),
         effects: effects::read(root, &cases, &matrices),
         kernels,
@@ -72,6 +74,17 @@ fn read(root: Section<'_, '_, '_>, text: &str, path: &Path, size: Size) -> Study
         kernel_names: BTreeMap::new(),
         settings: settings_at(text, root.table),
     }
+}
+
+/// The figures that claims judge, each once.
+fn judged(claims: &[Claim]) -> Vec<String> {
+    let mut figures: Vec<String> = Vec::new();
+    for check in claims.iter().flat_map(|claim| &claim.checks) {
+        if !figures.contains(&check.figure) {
+            figures.push(check.figure.clone());
+        }
+    }
+    figures
 }
 
 fn comparison(table: Section<'_, '_, '_>, cases: &[Case]) -> Comparison {

@@ -113,7 +113,10 @@ pub fn documents(judgement: &Judgement<'_>, page: &Page<'_>) -> (Document, Docum
 
 /// The answer, and the runs that it follows from.
 fn lead(material: &Material<'_>) -> Vec<String> {
-    let mut lead = vec![format!("Answer: {}", answer::answer(material, &material.measures()))];
+    let mut lead = vec![format!(
+        "Answer: {}",
+        answer::answer(material, &material.measures().iter().collect::<Vec<_>>())
+    )];
     if !material.runs.is_empty() {
         lead.push(format!("From {}", answer::from(material)));
     }

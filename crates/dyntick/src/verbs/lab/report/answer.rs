@@ -22,11 +22,14 @@ use std::collections::BTreeSet;
 /// The number of figures that a sentence names.
 const MOST_FIGURES: usize = 3;
 
-/// The answer.
-pub fn answer(material: &Material<'_>, measures: &[Measure]) -> String {
+/// The answer. It names the figures that the study's claims judge; only if the runs have none of them, others.
+pub fn answer(material: &Material<'_>, measures: &[&Measure]) -> String {
     if material.runs.is_empty() {
         return "none: no case has a complete run.".to_owned();
     }
+    let judged = material.judged(measures);
+    let are_all = judged.len() == measures.len();
+    let measures = &judged[..];
     let sides = material.study.compared.as_ref();
     let mut sentences = Vec::new();
     sentences.extend(sides.and_then(|sides| of_sides_verdicts(material.verdicts, sides)));
@@ -34,10 +37,10 @@ pub fn answer(material: &Material<'_>, measures: &[Measure]) -> String {
         sentences.extend(of_claims(material.verdicts));
     }
     let of_options = match sides {
-        Some(sides) => of_sides(&sides::rows(material, measures), sides).into_iter().collect(),
+        Some(sides) => of_sides(&sides::rows(material, measures), sides, are_all).into_iter().collect(),
         None => of_effects(material.effects),
     };
-    let is_answered = sides.is_some() || !of_options.is_empty();
+    let is_answered = !of_options.is_empty();
     sentences.extend(of_options);
     let compared = material.comparisons.iter().find_map(of_comparison);
     let has_compared = compared.is_some();
@@ -190,21 +193,23 @@ fn plain(claim: &str) -> &str {
     claim.trim_end_matches('.')
 }
 
-/// The first figures that differ between kernels or settings.
-fn of_sides(rows: &[Row], sides: &Factor) -> Option<String> {
+/// The first figures that differ between kernels or settings; `are_all` is false if there are more than those of the
+/// rows.
+fn of_sides(rows: &[Row], sides: &Factor, are_all: bool) -> Option<String> {
     let (a, b) = (sides.levels.first()?, sides.levels.last()?);
     let differing: Vec<&Row> = rows.iter().filter(|row| row.differs()).collect();
     if rows.is_empty() {
         return None;
     }
     if differing.is_empty() {
-        return Some(format!("No figure differs by 0.1 % or more between {}.", sides.levels.join(" and ")));
+        let figure = if are_all { "figure" } else { "figure that claims judge" };
+        return Some(format!("No {figure} differs by 0.1 % or more between {}.", sides.levels.join(" and ")));
     }
     // One figure of several cases needs their names.
     let is_of_one_case = rows.iter().all(|row| row.case == rows[0].case);
     let one = |row: &&Row| {
         let values: Vec<String> = row.cells.iter().map(Cell::to_string).collect();
-        let figure = with_figure(&row.name, &values.join(" -> "), row.unit);
+        let figure = with_figure(&row.name, &values.join(" -> "), &row.unit);
         if is_of_one_case { figure } else { format!("{figure} in “{}”", row.case) }
     };
     let shown: Vec<String> = differing.iter().take(MOST_FIGURES).map(one).collect();
@@ -278,7 +283,7 @@ fn of_comparison(compared: &Compared) -> Option<String> {
 
 /// The range of the first figure over the cases that do the same, or of the ticks if that is timer interrupts; of a
 /// single case the first figures.
-fn of_cases(runs: &[Titled<'_>], measures: &[Measure]) -> Option<String> {
+fn of_cases(runs: &[Titled<'_>], measures: &[&Measure]) -> Option<String> {
     let measures = match measures {
         [_, second, ..] if second.header == TICKS.name => &measures[1..],
         all => all,
@@ -288,7 +293,7 @@ fn of_cases(runs: &[Titled<'_>], measures: &[Measure]) -> Option<String> {
         measure.of(runs.iter().map(Titled::run).collect::<Vec<&Run>>())
     };
     if let [only] = &cases[..] {
-        let one = |measure: &Measure| {
+        let one = |measure: &&Measure| {
             let (name, unit) = measure.name_and_unit();
             Some(with_figure(&name, &measure.cell(Some(&of(measure, only)?)).to_string(), unit))
         };
@@ -299,7 +304,7 @@ fn of_cases(runs: &[Titled<'_>], measures: &[Measure]) -> Option<String> {
         cases.iter().filter_map(|runs| Some((of(measure, runs)?, *runs))).collect()
     };
     let (measure, all) =
-        measures.iter().map(|measure| (measure, known(measure))).find(|(_, all)| !all.is_empty())?;
+        measures.iter().map(|measure| (*measure, known(measure))).find(|(_, all)| !all.is_empty())?;
     let (least, fewest) = all.iter().min_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
     let (most, highest) = all.iter().max_by(|a, b| a.0.mean.total_cmp(&b.0.mean))?;
     let (name, unit) = measure.name_and_unit();
@@ -359,11 +364,18 @@ struct Room {
     claims: usize,
     /// True if a mail may split a table that is too wide, and not leave figures out.
     split: bool,
+    /// Rows of a table that is there; without any there is no table.
+    fewest: usize,
+    /// Kernels that are described; if there are more, only their releases are listed.
+    kernels: usize,
+    /// Characters of the paragraph about what is incomplete.
+    gaps: usize,
 }
 
 /// The short form of a report: as many cases, settings and claims as fit on its page.
 pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Document {
     let measures = material.measures();
+    let measures: Vec<&Measure> = measures.iter().collect();
     let lead: Vec<String> = material.of_others.iter().cloned().collect();
     let with = |room: Room| {
         let blocks = blocks(material, &measures, room, page);
@@ -374,16 +386,27 @@ pub fn document(long: &Document, material: &Material<'_>, page: &Page<'_>) -> Do
     all.find(|document| (page.height)(document) <= page.lines).unwrap_or_else(|| with(SMALLEST))
 }
 
-/// The smallest size: without a table if that would only repeat that nothing differs.
-const SMALLEST: Room = Room { rows: 0, values: 0, claims: 2, split: false };
+/// A size without a table if that would only repeat that nothing differs.
+const SMALL: Room = Room {
+    rows: 0,
+    values: 0,
+    claims: 2,
+    split: false,
+    fewest: FEWEST_ROWS,
+    kernels: MOST_KERNELS,
+    gaps: usize::MAX,
+};
+
+/// The smallest size, which fits on each page.
+const SMALLEST: Room = Room { claims: 1, fewest: 0, kernels: 0, gaps: 160, ..SMALL };
 
 /// The rows of a table that is there.
 const FEWEST_ROWS: usize = 2;
 
-/// The sizes from the largest to the smallest: first rows are left out, then settings, then claims, and at last more
-/// rows.
+/// The sizes from the largest to the smallest: first rows are left out, then settings, then claims, then more rows, and
+/// at last kernels, what is incomplete and the table.
 fn rooms() -> impl Iterator<Item = Room> {
-    let room = |rows, values, claims, split| Room { rows, values, claims, split };
+    let room = |rows, values, claims, split| Room { rows, values, claims, split, ..SMALL };
     let rows = (6..=16).rev().map(move |rows| room(rows, 4, usize::MAX, true));
     let few_rows = (4..=5).rev().map(move |rows| room(rows, 2, usize::MAX, true));
     let values = (0..=3).rev().map(move |values| room(6, values, usize::MAX, false));
@@ -391,10 +414,12 @@ fn rooms() -> impl Iterator<Item = Room> {
     let few_claims = (2..=3)
         .rev()
         .flat_map(move |claims| (FEWEST_ROWS..=4).rev().map(move |rows| room(rows, 0, claims, false)));
-    rows.chain(few_rows).chain(values).chain(claims).chain(few_claims).chain([SMALLEST])
+    let few_kernels = (0..=2).rev().map(|kernels| Room { kernels, gaps: 480, ..SMALL });
+    let least = [SMALL].into_iter().chain(few_kernels).chain([Room { fewest: 1, ..SMALLEST }, SMALLEST]);
+    rows.chain(few_rows).chain(values).chain(claims).chain(few_claims).chain(least)
 }
 
-fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page<'_>) -> Vec<Block> {
+fn blocks(material: &Material<'_>, measures: &[&Measure], room: Room, page: &Page<'_>) -> Vec<Block> {
     let mut pairs = vec![
         ("asked".to_owned(), shortened(&material.study.question, LONGEST_QUESTION)),
         ("answer".to_owned(), answer(material, measures)),
@@ -403,28 +428,39 @@ fn blocks(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page
         pairs.push(("from".to_owned(), from(material)));
     }
     if !page.is_mail {
-        pairs.extend(method::own_kernel_pairs(material.titles, material.runs).into_iter().take(MOST_KERNELS));
+        pairs.extend(kernels(method::own_kernel_pairs(material.titles, material.runs), material.runs, room));
         pairs.extend(method::fallbacks(material.runs));
     }
     let mut blocks = vec![Block::Pairs(pairs)];
     blocks.extend(claims(material, room.claims, page.is_mail));
-    if room.rows > 0 || !sides::are_all_alike(material, measures) {
+    if room.rows > 0 || room.fewest > 0 && !sides::are_all_alike(material, measures) {
         blocks.extend(table(material, measures, room, page).map(Block::Table));
     }
     let gaps = claims::gaps(material.titles, material.results, material.not_run, material.verdicts);
-    blocks.extend(gaps.map(Block::Paragraph));
+    blocks.extend(gaps.map(|gaps| Block::Paragraph(shortened(&gaps, room.gaps))));
     if page.is_mail && !material.runs.is_empty() {
-        let kernels = method::kernel_pairs(material.titles, material.runs).into_iter().take(MOST_KERNELS);
+        let kernels = kernels(method::kernel_pairs(material.titles, material.runs), material.runs, room);
         let setups =
             setups::pairs(material.runs, room.values).into_iter().chain(method::fallbacks(material.runs));
-        blocks.push(Block::Pairs(kernels.chain(setups).chain([method::executor(material.runs)]).collect()));
+        blocks.push(Block::Pairs(
+            kernels.into_iter().chain(setups).chain([method::executor(material.runs)]).collect(),
+        ));
     }
     blocks
 }
 
+/// The kernels as they are described, or if there is no room for all their releases.
+fn kernels(described: Vec<(String, String)>, runs: &[Titled<'_>], room: Room) -> Vec<(String, String)> {
+    if described.len() <= room.kernels || room.kernels == MOST_KERNELS {
+        return described.into_iter().take(MOST_KERNELS).collect();
+    }
+    let releases: BTreeSet<String> = runs.iter().map(|run| run.plan.release.to_string()).collect();
+    vec![("kernels".to_owned(), few(releases.into_iter(), MOST_KERNELS).join(", "))]
+}
+
 /// The table of what the study is about.
-fn table(material: &Material<'_>, measures: &[Measure], room: Room, page: &Page<'_>) -> Option<Table> {
-    let rows = room.rows.max(FEWEST_ROWS);
+fn table(material: &Material<'_>, measures: &[&Measure], room: Room, page: &Page<'_>) -> Option<Table> {
+    let rows = room.rows.max(room.fewest);
     effects::table(material.effects, page.width)
         .or_else(|| sides::table(material, measures, rows))
         .or_else(|| effects::asked_spans(material.comparisons, rows))
@@ -455,14 +491,14 @@ fn claims(material: &Material<'_>, most: usize, is_mail: bool) -> Option<Block> 
 }
 
 /// A row for each of the first cases, with as many figures as fit next to each other. A mail may split a wide table.
-fn cases(runs: &[Titled<'_>], measures: &[Measure], room: Room, page: &Page<'_>) -> Option<Table> {
+fn cases(runs: &[Titled<'_>], measures: &[&Measure], room: Room, page: &Page<'_>) -> Option<Table> {
     let with = |figures: usize| cases_table(runs, measures, figures, room.rows);
     let fits = |table: &Table| page.is_mail && room.split || dyntick_report::is_beside(table, page.width);
     let fitting = (1..=measures.len()).rev().filter_map(with).find(fits);
     fitting.or_else(|| with(measures.len().min(1)))
 }
 
-fn cases_table(runs: &[Titled<'_>], measures: &[Measure], figures: usize, most: usize) -> Option<Table> {
+fn cases_table(runs: &[Titled<'_>], measures: &[&Measure], figures: usize, most: usize) -> Option<Table> {
     let (cases, left_out) = (overview::by_case(runs), measures.len() - figures);
     let measures = &measures[..figures];
     let row = |runs: &&[Titled<'_>]| {
@@ -472,7 +508,7 @@ fn cases_table(runs: &[Titled<'_>], measures: &[Measure], figures: usize, most: 
         });
         [Cell::from(runs[0].title_of_all())].into_iter().chain(values).collect()
     };
-    let columns = measures.iter().map(|measure| Column::figure(&measure.header, measure.unit));
+    let columns = measures.iter().map(|measure| Column::figure(&measure.header, &measure.unit));
     (!cases.is_empty()).then(|| Table {
         columns: [Column::text("case")].into_iter().chain(columns).collect(),
         rows: cases.iter().take(most).map(row).collect(),
@@ -531,6 +567,25 @@ mod tests {
             of_claims(&[failed]).unwrap(),
             "“The patch removes every tick” does not hold (ticks 10, wanted <= 1; 5 of 6 runs)."
         );
+    }
+
+    #[test]
+    fn smallest_sizes_leave_out_kernels_gaps_and_at_last_the_table() {
+        let all: Vec<Room> = rooms().collect();
+        assert_eq!(all.last(), Some(&SMALLEST));
+        assert_eq!((SMALLEST.rows.max(SMALLEST.fewest), SMALLEST.kernels), (0, 0));
+        let room_of = |room: &Room| (room.kernels, room.gaps, room.fewest);
+        let least: Vec<_> = all.iter().skip_while(|room| **room != SMALL).map(room_of).collect();
+        assert!(least.windows(2).all(|pair| pair[0].0 >= pair[1].0 && pair[0].1 >= pair[1].1), "{least:?}");
+        let described =
+            |count: usize| (0..count).map(|at| (at.to_string(), String::new())).collect::<Vec<_>>();
+        let names = |room: Room, count: usize| {
+            let all = kernels(described(count), &[], room);
+            all.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Room { kernels: 2, ..SMALL }, 2), ["0", "1"]);
+        assert_eq!(names(Room { kernels: 2, ..SMALL }, 3), ["kernels"], "none is left out without a word");
+        assert_eq!(names(SMALL, 9).len(), MOST_KERNELS);
     }
 
     #[test]

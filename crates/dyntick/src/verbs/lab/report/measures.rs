@@ -4,7 +4,7 @@
 use super::titles::{Titled, Titles};
 use dyntick_lab::judgement::{Compared, Found};
 use dyntick_lab::lab::CaseResult;
-use dyntick_lab::lookup::figure_of;
+use dyntick_lab::lookup::{figure_of, unit_of};
 use dyntick_lab::store::Run;
 use dyntick_report::{Cell, Verdict, numbers};
 use dyntick_stats::Summary;
@@ -52,6 +52,18 @@ impl Material<'_> {
         all.retain(|measure| runs.iter().any(|run| (measure.of)(run).is_some()));
         all
     }
+
+    /// The measures that the study's claims judge; all if there are none.
+    pub fn judged<'m>(&self, measures: &[&'m Measure]) -> Vec<&'m Measure> {
+        of_claims(&self.study.judged, measures)
+    }
+}
+
+/// The measures that are about one of these figures, in their order; all if none is.
+fn of_claims<'m>(judged: &[String], measures: &[&'m Measure]) -> Vec<&'m Measure> {
+    let is_judged = |measure: &&&Measure| judged.iter().any(|figure| measure.is_about(figure));
+    let of_claims: Vec<&Measure> = measures.iter().filter(is_judged).copied().collect();
+    if of_claims.is_empty() { measures.to_vec() } else { of_claims }
 }
 
 /// Puts the figures that claims failed by before the others, each with its limit if it has only one: a rate beside the
@@ -69,7 +81,7 @@ fn put_first(measures: &mut Vec<Measure>, failed: &[&Failed]) {
     for (figure, limits) in limits.into_iter().take(MOST_SINGLE).rev() {
         let mut measure = match measures.iter().position(|measure| measure.figure == figure) {
             Some(at) => measures.remove(at),
-            None => Measure::figure(figure, &named(figure), "", |value| Cell::Rounded(value, DIGITS)),
+            None => single(figure),
         };
         if let Some(first) = limits.first().filter(|first| limits.iter().all(|limit| limit == *first)) {
             measure.header = format!("{} ({first})", measure.header);
@@ -153,20 +165,53 @@ type OfRun = Box<dyn Fn(&Run) -> Option<f64>>;
 pub struct Measure {
     /// The header.
     pub header: String,
-    /// The unit, or the one of several.
-    pub unit: &'static str,
+    /// The unit, or the one of several: `p99`.
+    pub unit: String,
+    /// True if a value is followed by the unit, and the name does not have it.
+    has_unit: bool,
     /// The figure; empty if the value is made of several.
     figure: String,
+    /// The figure that the value is a rate or a share of, if it is one.
+    of_figure: String,
     of: OfRun,
     cell: fn(f64) -> Cell,
 }
 
 impl Measure {
-    fn figure(name: &str, header: &str, unit: &'static str, cell: fn(f64) -> Cell) -> Self {
+    fn figure(name: &str, header: &str, unit: &str, cell: fn(f64) -> Cell) -> Self {
         let figure = name.to_owned();
         let name = figure.clone();
         let of = Box::new(move |run: &Run| figure_of(run, &name, None));
-        Self { header: header.to_owned(), unit, figure, of, cell }
+        Self {
+            header: header.to_owned(),
+            unit: unit.to_owned(),
+            has_unit: ["1/s", "s"].contains(&unit),
+            figure,
+            of_figure: String::new(),
+            of,
+            cell,
+        }
+    }
+
+    /// The same as the rate of a count.
+    fn rate_of(self, count: &Figure) -> Self {
+        Self { of_figure: count.name.to_owned(), ..self }
+    }
+
+    /// Takes the unit of a figure that a tool printed, which the runs know.
+    fn take_unit(&mut self, runs: &[&Run]) {
+        // Times are printed with a unit of their own, and counts have none.
+        let of_tool = Figure::named(&self.figure).is_some_and(|figure| figure.unit.is_none());
+        let mut units = runs.iter().map(|run| unit_of(run, &self.figure));
+        let unit = units.find(|unit| !unit.is_empty()).filter(|unit| of_tool && *unit != "1");
+        if let Some(unit) = unit {
+            (self.unit, self.has_unit) = (unit.to_owned(), true);
+        }
+    }
+
+    /// Returns true if the value is this figure, or a rate or share of it.
+    fn is_about(&self, figure: &str) -> bool {
+        self.figure == figure || self.of_figure == figure
     }
 
     /// The value for these runs of one case; `None` if it was not measured.
@@ -205,11 +250,13 @@ impl Measure {
     }
 
     /// The name with what its unit says beside the unit, and the unit alone.
-    pub fn name_and_unit(&self) -> (String, &'static str) {
-        match self.unit {
-            "1/s" | "s" => (self.header.clone(), self.unit),
-            MODELLED => (format!("{}, modelled", self.header), "W"),
-            _ => (self.name(), ""),
+    pub fn name_and_unit(&self) -> (String, &str) {
+        if self.has_unit {
+            (self.header.clone(), &self.unit)
+        } else if self.unit == MODELLED {
+            (format!("{}, modelled", self.header), "W")
+        } else {
+            (self.name(), "")
         }
     }
 }
@@ -240,31 +287,46 @@ fn measures(study: &Study, runs: &[&Run]) -> Vec<Measure> {
             true
         }
     });
-    let of_groups = groups.into_iter().flat_map(|group| of_group(group, runs));
+    let mut measures: Vec<Measure> = groups.into_iter().flat_map(|group| of_group(group, runs)).collect();
+    let is_known =
+        |name: &str| runs.is_empty() || runs.iter().any(|run| figure_of(run, name, None).is_some());
+    let mut singles = singles(study, &measures, &is_known);
+    singles.iter_mut().for_each(|single| single.take_unit(runs));
     // A study of effects is about their figures, and what its cases measure besides comes after them.
-    if study.claims.is_empty() {
-        singles(study).chain(of_groups).collect()
-    } else {
-        of_groups.chain(singles(study)).collect()
-    }
+    let at = if study.claims.is_empty() { 0 } else { measures.len() };
+    measures.splice(at..at, singles);
+    measures
 }
 
-/// The first figures of claims and effects that belong to no group.
-fn singles(study: &Study) -> impl Iterator<Item = Measure> {
+/// The first figures of claims and effects that are known and belong to no group. Figures that claims judge come first,
+/// and may be of a group that does not show them.
+fn singles(study: &Study, of_groups: &[Measure], is_known: &dyn Fn(&str) -> bool) -> Vec<Measure> {
+    let judged = study.judged.iter().map(String::as_str);
+    let others = claimed(study).filter(|name| group_of(name).is_none());
     let mut names: Vec<&str> = Vec::new();
-    for name in claimed(study).filter(|name| group_of(name).is_none()) {
-        if !names.contains(&name) && names.len() < MOST_SINGLE {
+    for name in judged.chain(others).filter(|name| !of_groups.iter().any(|measure| measure.is_about(name))) {
+        if names.len() < MOST_SINGLE && !names.contains(&name) && is_known(name) {
             names.push(name);
         }
     }
-    let measure = |name: &str| Measure::figure(name, &named(name), "", |value| Cell::Rounded(value, DIGITS));
-    names.into_iter().map(measure)
+    names.into_iter().map(single).collect()
+}
+
+/// A figure that belongs to no group.
+fn single(name: &str) -> Measure {
+    let is_time = Figure::named(name).is_some_and(|figure| figure.unit == Some("ns"));
+    Measure::figure(name, &named(name), "", if is_time { Cell::Duration } else { rounded })
+}
+
+fn rounded(value: f64) -> Cell {
+    Cell::Rounded(value, DIGITS)
 }
 
 fn claimed(study: &Study) -> impl Iterator<Item = &str> {
     let checks = study.claims.iter().flat_map(|claim| claim.checks.iter().chain(&claim.evidence));
     let of_effects = study.effects.iter().flat_map(|effects| &effects.figures);
-    checks.map(|check| check.figure.as_str()).chain(of_effects.map(String::as_str))
+    let of_claims = checks.map(|check| check.figure.as_str());
+    of_claims.chain(study.judged.iter().map(String::as_str)).chain(of_effects.map(String::as_str))
 }
 
 fn group_of(name: &str) -> Option<Group> {
@@ -315,8 +377,8 @@ fn of_group(group: Group, runs: &[&Run]) -> Vec<Measure> {
     let latency = |point: &str, unit| Measure::figure(point, "latency", unit, duration);
     match group {
         Group::Ticks => vec![
-            Measure::figure(LOCAL_TIMER_PER_S.name, "timer irqs", "1/s", Cell::Rate),
-            Measure::figure(TICKS_PER_S.name, "ticks", "1/s", Cell::Rate),
+            Measure::figure(LOCAL_TIMER_PER_S.name, "timer irqs", "1/s", Cell::Rate).rate_of(&LOCAL_TIMER),
+            Measure::figure(TICKS_PER_S.name, "ticks", "1/s", Cell::Rate).rate_of(&TICKS),
         ],
         Group::Latency => vec![
             latency(LATENCY_MIN_NS.name, "min"),
@@ -351,7 +413,16 @@ fn states(runs: &[&Run]) -> Vec<Measure> {
     let share = |name: &&str| {
         let state = (*name).to_owned();
         let of = Box::new(move |run: &Run| resident(run, &state));
-        Measure { header: (*name).to_owned(), unit: "time", figure: String::new(), of, cell: Cell::Share }
+        let of_figure = format!("{}:{name}:resident", IDLE.name);
+        Measure {
+            header: (*name).to_owned(),
+            unit: "time".to_owned(),
+            has_unit: false,
+            figure: String::new(),
+            of_figure,
+            of,
+            cell: Cell::Share,
+        }
     };
     let count = |what: &str| {
         Measure::figure(&format!("{}:{what}", IDLE.name), what, "", |count| Cell::Count(count.round() as u64))
@@ -429,6 +500,50 @@ mod tests {
         assert_eq!(headers(&[failed("ticks", "<= 1", Some(1))]).len(), 2, "the table has no CPU of its own");
     }
 
+    #[test]
+    fn answer_has_the_figures_that_claims_judge() {
+        let all: Vec<Measure> =
+            [Group::Ticks, Group::Latency].into_iter().flat_map(|group| of_group(group, &[])).collect();
+        let all: Vec<&Measure> = all.iter().collect();
+        let names = |judged: &[&str]| {
+            let judged: Vec<String> = judged.iter().map(|name| (*name).to_owned()).collect();
+            of_claims(&judged, &all).iter().map(|measure| measure.name()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["latency_ns:p99", "tool:median"]), ["latency p99"]);
+        assert_eq!(
+            names(&["latency_max_ns", "ticks"]),
+            ["ticks 1/s", "latency max"],
+            "a rate is about a count"
+        );
+        assert_eq!(names(&["tool:median"]).len(), all.len(), "no run has it");
+        assert_eq!(names(&[]).len(), all.len(), "there are no claims");
+    }
+
+    #[test]
+    fn judged_figures_are_measures_before_mere_evidence() {
+        let text = "title='t'\nquestion='q'\n[[case]]\nname='a'\nkernel='host'\n[[claim]]\ntext='c'\n\
+                    check=[{case='a',figure='context_switches',is='> 0'},{case='a',figure='softirq:RCU',is='> 0'}]\n\
+                    evidence=[{case='a',figure='interrupts:LOC'}]\n[[claim]]\ntext='d'\n\
+                    check=[{case='a',figure='tick_cause:fair-server',is='> 0'},{case='a',figure='ticks',is='> 0'}]\n";
+        let study = Study::parse(std::path::Path::new("s.toml"), text)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let ticks = of_group(Group::Ticks, &[]);
+        let names = |is_known: &dyn Fn(&str) -> bool| {
+            singles(&study, &ticks, is_known).iter().map(Measure::name).collect::<Vec<_>>()
+        };
+        let expected = ["context_switches", "softirq:RCU", "tick_cause:fair-server", "interrupts:LOC"];
+        assert_eq!(names(&|_| true), expected);
+        assert_eq!(
+            names(&|name| name != "softirq:RCU"),
+            ["context_switches", "tick_cause:fair-server", "interrupts:LOC"]
+        );
+        // Claims that the command line leaves without their cases are about these figures still.
+        let mut given = dyntick_study::Given::default();
+        given.set("measure=1s").unwrap();
+        let changed = Study::parse_given(std::path::Path::new("s.toml"), text, &given);
+        assert_eq!(changed.unwrap_or_else(|problems| panic!("{problems}")).judged, study.judged);
+    }
+
     fn measure(cell: fn(f64) -> Cell) -> Measure {
         Measure::figure(TICKS_PER_S.name, "ticks", "1/s", cell)
     }
@@ -452,8 +567,11 @@ mod tests {
                     check=[{case='a',figure='interrupts:LOC',is='> 0'},{case='a',figure='tick_cause:fair-server',is='> 0'}]\n";
         let study = Study::parse(std::path::Path::new("s.toml"), text)
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let all: Vec<Measure> =
-            groups.into_iter().flat_map(|group| of_group(group, &[])).chain(singles(&study)).collect();
+        let all: Vec<Measure> = groups
+            .into_iter()
+            .flat_map(|group| of_group(group, &[]))
+            .chain(singles(&study, &[], &|_| true))
+            .collect();
         assert!(all.len() >= 12);
         for measure in all {
             let [less, more] = [measure.difference(9.0, 0.0), measure.difference(9.0, 12.0)];

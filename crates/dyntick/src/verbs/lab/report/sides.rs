@@ -23,7 +23,7 @@ pub struct Row {
     /// The name of the figure, without its unit.
     pub name: String,
     /// The unit.
-    pub unit: &'static str,
+    pub unit: String,
     /// The values.
     pub cells: Vec<Cell>,
     /// The difference of two sides; none of more.
@@ -38,8 +38,9 @@ impl Row {
     }
 }
 
-/// All figures that are known on one side at least; none where a report does not set sides next to each other.
-pub fn rows(material: &Material<'_>, measures: &[Measure]) -> Vec<Row> {
+/// All figures that are known on one side at least. Of each case those that claims judge come first. There are none
+/// where a report does not set sides next to each other.
+pub fn rows(material: &Material<'_>, measures: &[&Measure]) -> Vec<Row> {
     let study = material.study;
     let Some(compared) = &study.compared else { return Vec::new() };
     let first = &compared.levels[0];
@@ -47,13 +48,18 @@ pub fn rows(material: &Material<'_>, measures: &[Measure]) -> Vec<Row> {
         let runs = material.runs.iter().map(Titled::run).filter(|run| run.plan.case.id == case.id);
         measure.of(runs.collect::<Vec<&Run>>())
     };
+    let judged = material.judged(measures);
+    let is_judged = |measure: &Measure| judged.iter().any(|judged| std::ptr::eq(*judged, measure));
+    let mut measures = measures.to_vec();
+    measures.sort_by_key(|measure| !is_judged(measure));
     let mut rows = Vec::new();
     for case in study.cases.iter().filter(|case| case.labels().any(|label| label == first)) {
         let sides = compared.levels.iter().map(|level| with(study, compared, case, level));
         let Some(sides) = sides.collect::<Option<Vec<&Case>>>() else { continue };
         let title = title_without(material.titles, case, first);
-        let of_measure =
-            |measure| row(&title, measure, &sides.iter().map(|side| of(side, measure)).collect::<Vec<_>>());
+        let of_measure = |measure: &&Measure| {
+            row(&title, measure, &sides.iter().map(|side| of(side, measure)).collect::<Vec<_>>())
+        };
         rows.extend(measures.iter().filter_map(of_measure));
     }
     rows
@@ -66,7 +72,7 @@ fn row(title: &str, measure: &Measure, values: &[Option<Summary>]) -> Option<Row
     let (name, unit) = measure.name_and_unit();
     Some(Row {
         name,
-        unit,
+        unit: unit.to_owned(),
         case: title.to_owned(),
         figure: measure.name(),
         cells: values.iter().map(|value| measure.cell(value.as_ref())).collect(),
@@ -82,13 +88,13 @@ fn row(title: &str, measure: &Measure, values: &[Option<Summary>]) -> Option<Row
 }
 
 /// Returns true if there are sides, and no figure of them differs.
-pub fn are_all_alike(material: &Material<'_>, measures: &[Measure]) -> bool {
+pub fn are_all_alike(material: &Material<'_>, measures: &[&Measure]) -> bool {
     material.study.compared.is_some() && !rows(material, measures).iter().any(Row::differs)
 }
 
 /// The table of the figures that differ, at most `most` rows; if none does, of those that are alike. None where there
 /// are no sides.
-pub fn table(material: &Material<'_>, measures: &[Measure], most: usize) -> Option<Table> {
+pub fn table(material: &Material<'_>, measures: &[&Measure], most: usize) -> Option<Table> {
     let compared = material.study.compared.as_ref()?;
     let rows = rows(material, measures);
     let (differing, alike): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.differs());
