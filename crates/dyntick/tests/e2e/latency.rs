@@ -83,6 +83,11 @@ fn the_output_has_the_shape_of_cyclictests() {
         let ours = dyntick(&words);
         assert!(ours.status.success(), "{line}: {}", text(&ours.stderr));
         let (ours, theirs) = (text(&ours.stdout), text(&theirs.stdout));
+        // With -x -r cyclictest prints negative latencies, and a mean of -2⁶³, if it was late itself.
+        if theirs.contains(":-") || theirs.contains(": -") {
+            eprintln!("not compared, {line}: {theirs}");
+            continue;
+        }
         assert_eq!(skeleton(&ours), skeleton(&theirs), "{line}\n{ours}\n{theirs}");
         let columns = |text: &str| -> Vec<String> {
             text.lines().filter(|line| line.starts_with(['T', '0'])).map(|line| masked(line, true)).collect()
