@@ -69,7 +69,7 @@ class Fleet:
         look = ray.remote(node.look)
         asked = [look.options(num_cpus=0, scheduling_strategy=_at(one)).remote(one, tools) for one in alive]
         found = cast(list[Ability], ray.get(asked))
-        own = node.look("", ()).program_sha256
+        own = node.program_sha256()
         others = sorted({one.host for one in found if one.program_sha256 != own})
         if others:
             raise EnvironmentFault(

@@ -65,17 +65,21 @@ class Ran:
     """The error, if not all of its runs are complete."""
 
 
+def program_sha256() -> str:
+    """The hash of this machine's program."""
+    with program.path().open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def look(node: str, tools: Sequence[str]) -> Ability:
     """Looks at this node."""
     cache().mkdir(parents=True, exist_ok=True)
     at = cache().stat()
     lacking = [check for check in doctor()["checks"] if check["state"] == "missing"]
-    with program.path().open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return Ability(
         node=node,
         host=socket.gethostname(),
-        program_sha256=sha256,
+        program_sha256=program_sha256(),
         cache=f"{socket.gethostname()}:{at.st_dev}:{at.st_ino}",
         tools=frozenset(tool for tool in tools if shutil.which(tool) is not None),
         missing=tuple(f"{check['what']}: {check['detail']}; {check['fix'] or ''}" for check in lacking),
