@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,8 @@ def test_runs_of_a_fleet_are_those_of_one_machine(cluster: Any, tmp_path: Path) 
     spread = fleet.run(STUDY, out=tmp_path / "fleet", verify_percent=50, progress=lines.append)
     assert (spread.failures, spread.rulings) == ({}, {"The tick stops.": ["reproduced"]})
     assert [line[:7] for line in lines] == ["1 of 2:", "2 of 2:"]
-    assert [verified.differing for verified in spread.verified] == [{}]
+    (verified,) = spread.verified
+    assert (verified.differing, verified.failure) == ({}, None)
     assert spread.core_hours > 0
 
     local = dyntick.run(STUDY, out=tmp_path / "local")
@@ -52,6 +54,15 @@ def test_runs_of_a_fleet_are_those_of_one_machine(cluster: Any, tmp_path: Path) 
     assert {name: job.differing(mine[name], theirs[name]) for name in mine} == {name: [] for name in mine}
     assert spread.figures.equals(local.figures)
     assert all(run["made_here"] for run in spread.runs)
+
+    # A run that was changed does not count.
+    (quiet,) = (tmp_path / "fleet/runs").glob("quiet.*")
+    (quiet / "raw/interrupts.after").write_text("changed")
+    changed = fleet.run(STUDY, out=tmp_path / "fleet", verify_percent=100, progress=False)
+    found = {verified.case: verified.differing for verified in changed.verified}
+    assert found == {"ticking": {}, "quiet": {}}
+    assert [run.name for run in (tmp_path / "fleet/runs").glob("*.another-*")] == [f"{quiet.name}.another-1"]
+    shutil.rmtree(tmp_path / f"fleet/runs/{quiet.name}.another-1")
 
     # A driver that was killed and is started again runs only what is missing.
     (gone,) = (tmp_path / "fleet/runs").glob("quiet.*")

@@ -47,9 +47,11 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"failed: {case}: {failure}")
     for verified in found.verified:
         unlike = "; ".join(f"{run} differs in {', '.join(files)}" for run, files in verified.differing.items())
-        print(f"run twice, on {' and '.join(verified.hosts)}: {verified.case}: {unlike or 'the same to the byte'}")
+        words = verified.failure or unlike or "the same to the byte"
+        print(f"run twice, on {' and '.join(verified.hosts)}: {verified.case}: {words}")
     print(f"{len(found.runs)} runs in {found.folder}; {found.core_hours:.2f} core hours")
-    return 1 if found.failures or any(verified.differing for verified in found.verified) else 0
+    unequal = any(verified.differing or verified.failure for verified in found.verified)
+    return 1 if found.failures or unequal else 0
 
 
 if __name__ == "__main__":

@@ -3,29 +3,34 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import ray
+from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from .. import program
 from ..documents.lab_plan import DyntickLabPlan, PlannedCase
-from ..errors import DyntickError, EnvironmentFault, InputError
+from ..documents.lab_run import CompleteRun
+from ..errors import EnvironmentFault, InputError
+from ..program import Progress
 from ..report import UNCHANGED, Changes, Report, Source, report, with_file
 from . import node
-from .job import Job, differing, unpacked
-from .node import Ability, Kernel, Ran
+from .job import Job, differing, packed, unpacked
+from .node import Ability, Ran
 
 # The memory of QEMU, the program and what it reads, beyond the guest's own.
 _BESIDE_GUEST = 512 << 20
-_SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BETWEEN_LOOKS = 5.0
 _NODE_ID = "ray.io/node-id"
 
 
@@ -35,9 +40,11 @@ class Verified:
 
     case: str
     hosts: tuple[str, str]
-    """The nodes' hosts; the same one twice if no other can run it."""
+    """The hosts of the nodes, the first one "stored" for runs of an earlier call."""
     differing: dict[str, list[str]]
     """For each run that is not the same to the byte, the files that differ; ``run.toml`` has what decides a run."""
+    failure: str | None
+    """The error of the second time."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ def run(
     changes: Changes = UNCHANGED,
     out: str | os.PathLike[str] | None = None,
     verify_percent: float = 0,
-    progress: bool | Callable[[str], None] = True,
+    progress: Progress = True,
 ) -> FleetReport:
     """Runs a study on a Ray cluster; runs that are stored in ``out`` are used again.
 
@@ -162,7 +169,7 @@ def run(
         changes: changes of the study's cases.
         out: the folder for runs and report; None for ``out/NAME``.
         verify_percent: the share of cases, %, that are run a second time, on another node if there is one, and
-            compared to the byte.
+            compared to the byte; not of the wall clock.
         progress: True for lines on standard error; a function gets each line instead.
 
     Raises:
@@ -185,12 +192,15 @@ def run(
                 status=2,
             )
     ended = _run_all(work, _left(study, changes, folder, planned), folder, progress)
-    verified = _verify(work, _drawn(planned["cases"], verify_percent), folder, progress)
+    failures = {ran.case: ran.failure for ran in ended if ran.failure is not None}
+    if failures and not (folder / "runs").is_dir():
+        raise EnvironmentFault(f"no case of {job.name} has run: {'; '.join(sorted(set(failures.values())))}", status=1)
+    verified = _verify(work, _drawn(planned["cases"], verify_percent), ended, folder)
     final = report(study, changes=changes, out=folder)
     return FleetReport(
         document=final.document,
         folder=final.folder,
-        failures={ran.case: ran.failure for ran in ended if ran.failure is not None},
+        failures=failures,
         verified=verified,
         core_hours=sum(ran.core_seconds for ran in ended) / 3600,
     )
@@ -202,29 +212,41 @@ def _plan(study: Source, changes: Changes) -> DyntickLabPlan:
 
 
 def _left(study: Source, changes: Changes, folder: Path, planned: DyntickLabPlan) -> list[PlannedCase]:
-    """The cases that have not all of their runs, the longest first."""
-    complete: dict[str, int] = {}
-    if (folder / "runs").is_dir():
-        try:
-            for one in report(study, changes=changes, out=folder).runs:
-                # What another laboratory made is run once more, as by `dyntick lab run`.
-                complete[one["case"]] = complete.get(one["case"], 0) + int(one["made_here"])
-        except DyntickError:
-            complete = {}
-    left = [case for case in planned["cases"] if complete.get(case["id"], 0) < case["runs"]]
+    """The cases that have not all of their runs, the longest first; runs of another laboratory are set aside."""
+    complete: Counter[str] = Counter()
+    for one in _stored(study, changes, folder):
+        if one["made_here"]:
+            complete[one["case"]] += 1
+        else:
+            _set_aside(Path(one["folder"]))
+    left = [case for case in planned["cases"] if complete[case["id"]] < case["runs"]]
     return sorted(left, key=lambda case: -case["estimated_s"] * case["runs"])
 
 
-def _run_all(
-    work: _Work, cases: Sequence[PlannedCase], folder: Path, progress: bool | Callable[[str], None]
-) -> list[Ran]:
-    say = _Progress(len(cases), progress)
-    pending = [work.submit(case) for case in cases]
+def _stored(study: Source, changes: Changes, folder: Path) -> list[CompleteRun]:
+    if not (folder / "runs").is_dir():
+        return []
+    try:
+        return report(study, changes=changes, out=folder).runs
+    except InputError:
+        # The folder has no run of these cases.
+        return []
+
+
+def _set_aside(run: Path) -> None:
+    """Renames a run that is not this laboratory's, or was changed, as ``dyntick lab run`` does."""
+    names = (run.with_name(f"{run.name}.another-{number}") for number in itertools.count(1))
+    run.rename(next(name for name in names if not name.exists()))
+
+
+def _run_all(work: _Work, cases: Sequence[PlannedCase], folder: Path, progress: Progress) -> list[Ran]:
+    say = _Lines(len(cases), progress)
+    tasks = {work.submit(case): case for case in cases}
     ended: list[Ran] = []
-    while pending:
-        done, pending = ray.wait(pending, num_returns=1, timeout=_SECONDS_BETWEEN_LINES)
+    while tasks:
+        done, _ = ray.wait(list(tasks), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
         for one in done:
-            ran = cast(Ran, ray.get(one))
+            ran = _result(one, tasks.pop(one))
             for name, contents in ran.runs.items():
                 unpacked(contents, folder / "runs" / name)
             ran.runs.clear()
@@ -233,24 +255,30 @@ def _run_all(
     return ended
 
 
-def _verify(
-    work: _Work, cases: Iterable[PlannedCase], folder: Path, progress: bool | Callable[[str], None]
-) -> list[Verified]:
-    """Runs cases twice more, on two nodes if two can: neither needs a folder that this machine has written."""
-    pairs: list[tuple[PlannedCase, Any, Any]] = []
-    for case in cases:
-        able = work.fleet.able(case)
-        first = work.submit(case, but=able[-1].node if len(able) > 1 else None)
-        second = work.submit(case, but=able[0].node if len(able) > 1 else None)
-        pairs.append((case, first, second))
+def _result(task: Any, case: PlannedCase) -> Ran:
+    """The result of a task; one that was lost more often than Ray repeats it has failed."""
+    try:
+        return cast(Ran, ray.get(task))
+    except RayError as error:
+        return Ran(case["id"], node="", host="no node", seconds=0, core_seconds=0, runs={}, failure=str(error))
+
+
+def _verify(work: _Work, cases: Iterable[PlannedCase], ended: Sequence[Ran], folder: Path) -> list[Verified]:
+    """Runs cases once more, not on the node that ran them if another can, and compares with what is stored."""
+    first = {ran.case: ran for ran in ended}
+    tasks = {work.submit(case, but=first[case["id"]].node if case["id"] in first else None): case for case in cases}
     verified: list[Verified] = []
-    for case, first, second in pairs:
-        one, other = cast(list[Ran], ray.get([first, second]))
-        names = one.runs.keys() | other.runs.keys()
-        found = {name: differing(one.runs.get(name), other.runs.get(name)) for name in sorted(names)}
-        unlike = {name: files for name, files in found.items() if files}
-        verified.append(Verified(case["id"], (one.host, other.host), unlike))
+    for task, case in tasks.items():
+        again = _result(task, case)
+        unlike = {name: _unlike(folder / "runs" / name, contents) for name, contents in again.runs.items()}
+        hosts = (first[case["id"]].host if case["id"] in first else "stored", again.host)
+        differing = {name: files for name, files in unlike.items() if files}
+        verified.append(Verified(case["id"], hosts, differing, again.failure))
     return verified
+
+
+def _unlike(stored: Path, again: bytes) -> list[str]:
+    return differing(packed(stored) if stored.is_dir() else None, again)
 
 
 def _drawn(cases: Sequence[PlannedCase], percent: float) -> list[PlannedCase]:
@@ -262,10 +290,10 @@ def _drawn(cases: Sequence[PlannedCase], percent: float) -> list[PlannedCase]:
     return random.Random(len(exact)).sample(exact, min(number, len(exact)))
 
 
-class _Progress:
+class _Lines:
     """Lines about cases as they end, with the time left and the cost so far."""
 
-    def __init__(self, cases: int, progress: bool | Callable[[str], None]) -> None:
+    def __init__(self, cases: int, progress: Progress) -> None:
         self.cases, self.done, self.seconds = cases, 0, 0.0
         self.begin = time.monotonic()
         self.progress = progress

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import ray
+
 from .. import program
 from ..documents.lab_build import DyntickLabBuild
 from ..documents.lab_run import DyntickLabRun
@@ -54,6 +56,8 @@ class Ran:
     """A case that a node has run."""
 
     case: str
+    node: str
+    """Ray's id of the node."""
     host: str
     seconds: float
     """The wall time."""
@@ -119,7 +123,8 @@ def run_case(job: Job, case: str, cores: int, *kernels: list[Kernel]) -> Ran:
             failure = error.text
         runs = {run.name: packed(run) for run in sorted((out / "runs").glob("*")) if (run / "seal").is_file()}
     seconds = time.monotonic() - begin
-    return Ran(case, socket.gethostname(), seconds, seconds * cores, runs, failure)
+    own = ray.get_runtime_context().get_node_id()
+    return Ran(case, own, socket.gethostname(), seconds, seconds * cores, runs, failure)
 
 
 def _take_secret(job: Job) -> None:
