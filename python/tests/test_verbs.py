@@ -88,14 +88,19 @@ def test_interrupt_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     waiting.chmod(0o755)
     monkeypatch.setenv("DYNTICK", str(waiting))
     monkeypatch.chdir(tmp_path)
+    # A process that was started in the background ignores it, and its children do, too.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     lines: list[str] = []
 
     def interrupt(line: str) -> None:
         lines.append(line)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
-        program.document(["lab", "run"], "dyntick-lab-run", progress=interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            program.document(["lab", "run"], "dyntick-lab-run", progress=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert lines == ["ready"]
     assert (tmp_path / "ended").exists()
 
