@@ -45,7 +45,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
         into.note("its text does not state the unit: read as µs, cyclictest's default; of -N, compare with --unit ns");
     }
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
-    let (mut foreign, mut skipped) = (0, 0);
+    let (mut foreign, mut skipped) = (0, 0u64);
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let Some(Sample { thread: number, cycle, latency }) = sample(line) else {
             if is_cut(line) {
@@ -59,7 +59,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
         }
         let thread = threads.entry(number).or_default();
         if let Some(last) = thread.last {
-            skipped += cycle - last - 1;
+            skipped = skipped.saturating_add(cycle - last - 1);
         }
         thread.add(cycle, latency);
     }
@@ -153,6 +153,11 @@ mod tests {
         assert_eq!(runs[0].counts.iter().collect::<Vec<_>>(), [(0, 1), (5000, 1), (7000, 1)]);
         assert_eq!((runs[0].width, runs.len()), (Some(1000), 2));
         assert!(output.notes.iter().any(|note| note.starts_with("2 wake-ups are not printed")));
+
+        // Numbers that no run has add up to no more than fits.
+        let far = |thread| line(thread, 0, 1) + &line(thread, u64::MAX, 1);
+        let output = read(&(far(0) + &far(1))).unwrap();
+        assert!(output.notes.iter().any(|note| note.starts_with(&format!("{} wake-ups", u64::MAX))));
     }
 
     #[test]
