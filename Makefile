@@ -56,10 +56,10 @@ quick:
 
 ## test    every test, those that boot real kernels included; see also test-full
 test:
-	@scripts/setup build studies test python
+	@scripts/setup build studies test
 	scripts/test all
 
-## test-python  the Python package alone: types, tests in guests and on a cluster of Ray's; part of test
+## test-python  the Python package alone: types, tests in guests and on a cluster of Ray's
 test-python:
 	@scripts/setup build studies test python
 	$(CARGO) build --profile e2e --locked --workspace --bins
