@@ -327,7 +327,7 @@ fn examine(image: &[u8], kernel: &[u8], pauses: usize) -> Known {
     }
 }
 
-/// A configuration that is a file of its own, without a kernel.
+/// A configuration in a file, without its kernel.
 #[derive(Clone, Debug)]
 pub struct Configuration {
     /// The version in its head, if there is one.
