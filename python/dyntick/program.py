@@ -48,8 +48,7 @@ def path() -> Path:
 
 def version() -> str:
     """The version of the program, e.g. ``0.1.0``."""
-    asked = subprocess.run([path(), "--version"], capture_output=True, text=True, check=True)
-    return asked.stdout.split()[1]
+    return printed(["--version"]).split()[1]
 
 
 def printed(arguments: Sequence[str | os.PathLike[str]]) -> str:
