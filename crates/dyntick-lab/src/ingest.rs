@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The ingest of a guest's raw output into a stored run: the only writer of runs.
 
-use crate::names::{OBSERVATIONS, RAW, RUN, STOLEN, TIMING};
+use crate::names::{OBSERVATIONS, RAW, RUN, STOLEN, SUMS, TIMING};
 use crate::plan::Plan;
 use crate::qemu::Raw;
 use crate::running::RunningFolder;
-use crate::seal::Sealer;
+use crate::seal::{Sealer, comparable_files, sums_of};
 use crate::store::{Run, StoreError, find, load, write_analysis};
 use dyntick_formats::write_parquet;
 use dyntick_guest::pieces;
@@ -54,6 +54,8 @@ pub fn keep(
     }
     let run = load(path)?;
     write_whole(&path.join(OBSERVATIONS), &write_parquet(&run.analysis.observations)?)?;
+    let files = comparable_files(path).map_err(|error| CacheError::from_io(path, error))?;
+    write_whole(&path.join(SUMS), sums_of(&files).as_bytes())?;
     sealer.seal(path)?;
     write_analysis(path, &run, sealer)?;
     let place = runs.join(plan.folder_name());
@@ -69,7 +71,7 @@ pub fn keep(
 
 /// Renames anything at the run's path that is not this user's complete run. Its new name says so, for the user to
 /// look into.
-fn set_aside(place: &Path) -> Result<(), CacheError> {
+pub(crate) fn set_aside(place: &Path) -> Result<(), CacheError> {
     // A dangling link is in the way as well.
     if place.symlink_metadata().is_err() {
         return Ok(());

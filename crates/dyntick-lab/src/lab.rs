@@ -18,6 +18,7 @@ use crate::expected::{Expected, Task, expected, schedule};
 use crate::qemu::{self, Qemu, provide};
 use crate::running::{RunningFolder, remove_abandoned};
 use crate::seal::Sealer;
+use crate::shared::Shared;
 use crate::store::{self, Held, Run};
 use crate::{ingest, plan};
 use dyntick_guest::Stage;
@@ -81,6 +82,7 @@ pub struct Lab<'a> {
     init: PathBuf,
     watch: Watch<'a>,
     sealer: Sealer,
+    shared: Option<Shared>,
     memory: Memory,
     /// The kernels found so far: a query to apt takes longer than all else in preparing a case.
     kernels: Mutex<KnownKernels>,
@@ -136,7 +138,12 @@ impl<'a> Lab<'a> {
         find::remove_old(&cache);
         let memory = Memory::of_this_machine(&cache);
         let sealer = Sealer::of(&cache)?;
-        Ok(Self { cache, executor, init, watch, sealer, memory, kernels: Mutex::default() })
+        Ok(Self { cache, executor, init, watch, sealer, shared: None, memory, kernels: Mutex::default() })
+    }
+
+    /// The laboratory that takes runs from a store and gives it those that it makes.
+    pub fn sharing(self, shared: Option<Shared>) -> Self {
+        Self { shared, ..self }
     }
 
     /// The QEMU that executes the guests.
@@ -167,8 +174,9 @@ impl<'a> Lab<'a> {
     /// A guest that failed, or a run that cannot be stored.
     pub fn run(&self, prepared: &Prepared, runs: &Path) -> Result<Run, LabError> {
         let case = &prepared.plan.case;
-        if let Some(mut run) = self.find(prepared, runs) {
+        if let Some(mut run) = self.find(prepared, runs).or_else(|| self.take(prepared, runs)) {
             self.say_ended(case, None, true);
+            self.give(&run);
             // The kernel is the same, but the index that named it may be another one.
             run.plan.kernel_fallback = prepared.plan.kernel_fallback.clone();
             run.plan.kernel_parts = prepared.plan.kernel_parts.clone();
@@ -176,12 +184,34 @@ impl<'a> Lab<'a> {
         }
         let result = self.run_anew(prepared, runs);
         self.say_ended(case, result.as_ref().err(), false);
-        result
+        result.inspect(|run| self.give(run))
     }
 
     fn find(&self, prepared: &Prepared, runs: &Path) -> Option<Run> {
         let _memory = self.memory.to_read(&runs.join(prepared.plan.folder_name()));
         store::find(runs, &prepared.plan, &self.sealer)
+    }
+
+    /// The run of the store, if there is one that holds.
+    fn take(&self, prepared: &Prepared, runs: &Path) -> Option<Run> {
+        let shared = self.shared.as_ref()?;
+        let _memory = self.memory.to_read(&runs.join(prepared.plan.folder_name()));
+        shared.take(&prepared.plan, runs, &self.sealer).unwrap_or_else(|reason| {
+            let id = &prepared.plan.case.id;
+            (self.watch)(Progress::Note(format!(
+                "a run of {id} in the store is refused, and made here: {reason}"
+            )));
+            None
+        })
+    }
+
+    /// Stores a run for others. The study goes on without.
+    fn give(&self, run: &Run) {
+        let Some(Err(reason)) = self.shared.as_ref().map(|shared| shared.give(run)) else { return };
+        let id = &run.plan.case.id;
+        (self.watch)(Progress::Note(format!(
+            "cannot give the run of {id} to the store: {reason}; it is kept here"
+        )));
     }
 
     fn run_anew(&self, prepared: &Prepared, runs: &Path) -> Result<Run, LabError> {

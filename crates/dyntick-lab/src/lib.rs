@@ -22,6 +22,7 @@ pub mod profiles;
 pub mod qemu;
 pub mod running;
 pub mod seal;
+pub mod shared;
 pub mod sides;
 pub mod store;
 pub mod study;

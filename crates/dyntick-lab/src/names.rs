@@ -15,5 +15,7 @@ pub const ANALYSIS: &str = "analysis";
 pub const RAW: &str = "raw";
 /// The guest's serial console.
 pub const CONSOLE: &str = "console.log";
+/// The SHA-256 of each file that decides comparisons, in the format of sha256sum(1).
+pub const SUMS: &str = "SHA256SUMS";
 /// The seal, by which this user's laboratory recognises its own run.
 pub const SEAL: &str = "seal";

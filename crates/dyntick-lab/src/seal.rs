@@ -3,7 +3,7 @@
 //! would then be believed instead of run (invariant 8). The seal covers the files by which runs are compared
 //! (invariant 2).
 
-use crate::names::{ANALYSIS, RAW, SEAL, TIMING};
+use crate::names::{ANALYSIS, RAW, SEAL, SUMS, TIMING};
 use dyntick_kernels::cache::{Cache, CacheError, write_whole};
 use dyntick_kernels::hash::Contents;
 use dyntick_system::{open_beneath, read_beneath};
@@ -195,10 +195,10 @@ pub fn close_to_others(folder: &Path) -> io::Result<()> {
 
 /// All files of a run together: a profile has up to 1 GiB and what was being written then, all else fits into
 /// the mailbox.
-const LARGEST_RUN: u64 = 2 << 30;
+pub(crate) const LARGEST_RUN: u64 = 2 << 30;
 
-/// The files of a run that must be the same in every repetition in virtual time: all but the timing, the seal, which is
-/// of who made it, and the analysis, which a later program makes again from the others.
+/// The files of a run that must be the same in every repetition in virtual time: all but the timing, the sums of these
+/// files, the seal, which is of one laboratory, and the analysis, which a later program makes again from the others.
 pub fn comparable_files(folder: &Path) -> io::Result<BTreeMap<String, Contents>> {
     let mut files = BTreeMap::new();
     let mut left = LARGEST_RUN;
@@ -212,7 +212,8 @@ pub fn comparable_files(folder: &Path) -> io::Result<BTreeMap<String, Contents>>
             let inner = path.strip_prefix(folder).unwrap_or(&path);
             let name = inner.to_string_lossy().into_owned();
             // An untrusted run may hold links to files without an end; a run of this laboratory has none.
-            if path.symlink_metadata()?.is_file() && ![TIMING, SEAL, ANALYSIS].contains(&name.as_str()) {
+            if path.symlink_metadata()?.is_file() && ![TIMING, SUMS, SEAL, ANALYSIS].contains(&name.as_str())
+            {
                 let file = open_beneath(folder, inner)?;
                 let contents = Contents::of_open(&file, &path, left).map_err(io::Error::other)?;
                 left -= contents.bytes;
@@ -221,6 +222,11 @@ pub fn comparable_files(folder: &Path) -> io::Result<BTreeMap<String, Contents>>
         }
     }
     Ok(files)
+}
+
+/// The sums of a run's files in the format of sha256sum(1).
+pub(crate) fn sums_of(files: &BTreeMap<String, Contents>) -> String {
+    files.iter().map(|(name, contents)| format!("{}  {name}\n", contents.sha256)).collect()
 }
 
 #[cfg(test)]

@@ -216,4 +216,4 @@ pub fn find(runs: &Path, plan: &Plan, sealer: &Sealer) -> Option<Run> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,6 +4,7 @@
 
 use crate::judgement::Judgement;
 use crate::lab::{Lab, Place, Progress, Refusal, Watch, ensure_few, ensure_recipes, ensure_tools, first_of};
+use crate::shared::Shared;
 use dyntick_kernels::build;
 use dyntick_kernels::cache::Cache;
 use dyntick_study::{Study, check, private_note};
@@ -43,12 +44,12 @@ impl<'a> Accepted<'a> {
         Ok(Self { study, place, watch })
     }
 
-    /// Opens the laboratory; `init` is this program's own static binary.
+    /// Opens the laboratory; `init` is this program's own static binary. Runs are taken from a store, if there is one.
     ///
     /// # Errors
     /// A laboratory that cannot be used, a kernel that cannot be had, or a guest with too little memory.
-    pub fn open(self, init: PathBuf) -> Result<Ready<'a>, Refusal> {
-        let lab = Lab::open(Cache::of_user()?, init, self.watch)?;
+    pub fn open(self, init: PathBuf, shared: Option<Shared>) -> Result<Ready<'a>, Refusal> {
+        let lab = Lab::open(Cache::of_user()?, init, self.watch)?.sharing(shared);
         lab.ensure_kernels(&self.study.cases)?;
         lab.ensure_patches(&self.study.cases)?;
         lab.ensure_memory(&self.study.cases)?;

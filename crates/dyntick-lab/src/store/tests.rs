@@ -14,7 +14,7 @@ use dyntick_study::Case;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
-const ASKED: &str = concat!("\n", include_str!("plan.toml"));
+pub(crate) const ASKED: &str = concat!("\n", include_str!("plan.toml"));
 
 const BEGIN: u64 = 1_000_000_000;
 
@@ -42,7 +42,7 @@ fn a_run_of_before_there_were_disks_has_none_and_keeps_its_name() {
 }
 
 /// A change to the text of `run.toml`.
-type Change = fn(&str) -> String;
+pub(crate) type Change = fn(&str) -> String;
 
 /// The change of a repetition in virtual time, as in `run.toml`.
 fn perturbed(repetition: u32) -> String {
@@ -51,7 +51,7 @@ fn perturbed(repetition: u32) -> String {
 }
 
 /// A run of the case in this folder.
-fn run(at: &Path, repetition: u32, change: Change) {
+pub(crate) fn run(at: &Path, repetition: u32, change: Change) {
     std::fs::create_dir_all(at.join("raw")).unwrap();
     let write = |name: &str, bytes: &[u8]| std::fs::write(at.join(name), bytes).unwrap();
     let text = format!("repetition = {repetition}{ASKED}{}", perturbed(repetition));
@@ -76,7 +76,7 @@ fn run(at: &Path, repetition: u32, change: Change) {
     write("raw/trace.cpu1", &page(50));
 }
 
-fn unchanged(text: &str) -> String {
+pub(crate) fn unchanged(text: &str) -> String {
     text.to_owned()
 }
 

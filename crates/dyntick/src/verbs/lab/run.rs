@@ -7,10 +7,11 @@ use super::own_binary;
 use super::status::{ABORT, Statuses};
 use crate::progress::Display;
 use crate::{failure, output};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::Place;
+use dyntick_lab::shared::Shared;
 use dyntick_lab::study::Accepted;
 use dyntick_model::text::clean_line;
 use dyntick_study::Study;
@@ -32,6 +33,9 @@ pub struct Arguments {
     /// Write runs and report to DIR [default: out/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Take runs that others made from DIR, a shared folder, if all that they say of themselves holds, and give it mine
+    #[arg(long, value_name = "DIR", value_parser = store_folder)]
+    store: Option<PathBuf>,
     #[command(flatten)]
     statuses: Statuses,
     #[command(flatten)]
@@ -60,7 +64,8 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     let display = Display::new();
     let watch = |progress| display.show(progress);
     let accepted = Accepted::of(&study, &arguments.study, &out, &watch)?;
-    let judgement = accepted.open(own_binary()?)?.run(arguments.jobs.into())?;
+    let shared = arguments.store.as_deref().map(opened).transpose()?;
+    let judgement = accepted.open(own_binary()?, shared)?.run(arguments.jobs.into())?;
     display.end();
     // The reasons were printed as each case ended.
     if judgement.is_empty() {
@@ -69,6 +74,21 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::from(arguments.statuses.of(&judgement.results, &[])));
     }
     arguments.report(judgement, &out)
+}
+
+/// The folder of `--store`.
+fn store_folder(text: &str) -> Result<PathBuf, String> {
+    match text.split_once("://") {
+        Some((kind, _)) => Err(format!(
+            "this program reads stores in folders, not by {kind}: mount it, or use the Python package: \
+             `python -m dyntick.fleet run STUDY --store {text}`"
+        )),
+        None => Ok(text.into()),
+    }
+}
+
+fn opened(folder: &Path) -> Result<Shared> {
+    Shared::at(folder).with_context(|| format!("cannot use the store {}", folder.display()))
 }
 
 impl Arguments {
