@@ -393,7 +393,7 @@ pub enum StudyError {
     known_words(
         name,
         &known.iter().map(String::as_str).collect::<Vec<_>>(),
-        &format!("`dyntick lab studies {study} --cases`")
+        &format!("`dyntick lab plan {study}`")
     )
 )]
 pub struct NoSuchCase {

@@ -23,9 +23,6 @@ use std::process::ExitCode;
 pub struct Arguments {
     /// Print the study of this name, or the file of this path, as it is written [default: list all]
     name: Option<PathBuf>,
-    /// List the ids and titles of its cases, for --case; the study may also be a file
-    #[arg(long, requires = "name")]
-    cases: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "name")]
     json: bool,
@@ -34,14 +31,6 @@ pub struct Arguments {
 /// Lists the studies, or prints one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(name) = &arguments.name {
-        if arguments.cases {
-            let study = shipped::find(name, Size::Scaled)?;
-            return study
-                .cases
-                .iter()
-                .try_for_each(|case| output::line(case_line(case)))
-                .map(|()| ExitCode::SUCCESS);
-        }
         if shipped::is_path(name) {
             output::text(
                 &std::fs::read_to_string(name).with_context(|| format!("cannot read {}", name.display()))?,
