@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -44,6 +45,12 @@ def path() -> Path:
             status=2,
         )
     return Path(found_on_path)
+
+
+def sha256() -> str:
+    """The hash of the program's file, which decides what a run is."""
+    with path().open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def version() -> str:

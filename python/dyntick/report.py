@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Literal, cast
 import pyarrow as pa
 
 from . import program
+from .documents.lab_plan import DyntickLabPlan
 from .documents.lab_run import CompleteRun, DyntickLabRun
 from .figures import figures
 from .program import Progress
+from .store import folder_of
 from .study import Study
 
 if TYPE_CHECKING:
@@ -114,18 +116,21 @@ def run(
     changes: Changes = UNCHANGED,
     jobs: int = 1,
     out: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
     progress: Progress = False,
 ) -> Report:
     """Runs a study in virtual machines, as many at a time as ``jobs``; runs that are stored are used again.
 
     Args:
         out: the folder for runs and report; None for ``out/NAME``.
+        store: a store of runs that others made too, a folder or a URL of fsspec; see `lab run --store`.
 
     Raises:
         InputError: the study is wrong; the error has its file and line.
         EnvironmentFault: this machine lacks a tool or a package.
     """
-    return _asked("run", study, changes, ["--jobs", str(jobs)], out, progress)
+    with folder_of(store, lambda: [case["id"] for case in plan(study, changes)["cases"]]) as option:
+        return _asked("run", study, changes, ["--jobs", str(jobs), *option], out, progress)
 
 
 def report(
@@ -133,6 +138,12 @@ def report(
 ) -> Report:
     """The report of runs that are stored, without running anything; see `run`."""
     return _asked("report", study, changes, [], out, False)
+
+
+def plan(study: Source, changes: Changes = UNCHANGED) -> DyntickLabPlan:
+    """The cases of a study, and what each needs, without running anything."""
+    with with_file(study) as source:
+        return cast(DyntickLabPlan, program.document(["lab", "plan", source, *changes.options()], "dyntick-lab-plan"))
 
 
 def _asked(

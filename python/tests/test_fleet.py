@@ -12,6 +12,7 @@ from typing import Any
 
 import dyntick
 import pytest
+from dyntick.packing import differing, packed, unpacked
 from test_guest import STUDY
 
 ray = pytest.importorskip("ray", reason="needs Ray: pip install dyntick[fleet]")
@@ -32,8 +33,8 @@ def cluster() -> Iterator[Any]:
     made.shutdown()
 
 
-def packed(folder: Path) -> dict[str, bytes]:
-    return {run.name: job.packed(run) for run in (folder / "runs").iterdir()}
+def all_packed(folder: Path) -> dict[str, bytes]:
+    return {run.name: packed(run) for run in (folder / "runs").iterdir()}
 
 
 @pytest.mark.guest
@@ -49,9 +50,9 @@ def test_runs_of_a_fleet_are_those_of_one_machine(cluster: Any, tmp_path: Path) 
     assert spread.core_hours > 0
 
     local = dyntick.run(STUDY, out=tmp_path / "local")
-    mine, theirs = packed(tmp_path / "local"), packed(tmp_path / "fleet")
+    mine, theirs = all_packed(tmp_path / "local"), all_packed(tmp_path / "fleet")
     assert mine.keys() == theirs.keys()
-    assert {name: job.differing(mine[name], theirs[name]) for name in mine} == {name: [] for name in mine}
+    assert {name: differing(mine[name], theirs[name]) for name in mine} == {name: [] for name in mine}
     assert spread.figures.equals(local.figures)
     assert all(run["made_here"] for run in spread.runs)
 
@@ -70,7 +71,7 @@ def test_runs_of_a_fleet_are_those_of_one_machine(cluster: Any, tmp_path: Path) 
     lines.clear()
     again = fleet.run(STUDY, out=tmp_path / "fleet", progress=lines.append)
     assert [line.split()[3] for line in lines] == ["quiet"]
-    assert job.differing(job.packed(gone), job.packed(tmp_path / "gone")) == []
+    assert differing(packed(gone), packed(tmp_path / "gone")) == []
     assert again.document == spread.document
 
 
@@ -129,10 +130,24 @@ def test_cases_run_where_their_tools_are(cluster: Any, tmp_path: Path) -> None:
     cluster.add_node(num_cpus=1, env_vars={"PATH": f"{tool}:{os.environ['PATH']}"})
     found = fleet.Fleet.of(["measure", "sh"])
     assert sorted(sorted(node.tools) for node in found.nodes if node.tools != {"sh"}) == [["measure", "sh"]]
-    case = {"id": "a", "tools": [{"name": "measure", "package": None, "installed": False}]}
+    case = {"id": "a", "clock": "virtual", "tools": [{"name": "measure", "package": None, "installed": False}]}
     assert [sorted(node.tools) for node in found.able(case)] == [["measure", "sh"]]
     with pytest.raises(dyntick.EnvironmentFault, match="cannot run b on any node: none has all of no-such"):
-        found.able({"id": "b", "tools": [{"name": "no-such", "package": None, "installed": False}]})
+        found.able({"id": "b", "clock": "virtual", "tools": [{"name": "no-such", "package": None, "installed": False}]})
+
+
+def test_cases_run_where_kvm_or_a_compiler_is() -> None:
+    def ability(node: str, kvm: bool, builds: bool) -> Any:
+        return fleet.driver.Ability(node, node, "", "", frozenset(), kvm, builds, ())
+
+    both = fleet.Fleet([ability("emulates", False, True), ability("fast", True, False)])
+    wall, virtual = ({"id": clock, "clock": clock, "tools": []} for clock in ("wall", "virtual"))
+    assert [one.node for one in both.able(wall)] == ["fast"]
+    assert [one.node for one in both.able(virtual)] == ["emulates", "fast"]
+    assert [one.node for one in both.builders()] == ["emulates"]
+    assert [one.node for one in fleet.Fleet(both.nodes[:1]).able(wall)] == ["emulates"], "none has KVM"
+    with pytest.raises(dyntick.EnvironmentFault, match="cannot build a kernel on any node"):
+        fleet.Fleet(both.nodes[1:]).builders()
 
 
 def test_other_build_of_the_program_is_refused(cluster: Any, tmp_path: Path) -> None:
@@ -149,15 +164,15 @@ def test_runs_are_packed_alike_and_unpacked_whole(tmp_path: Path) -> None:
     (run / "raw").mkdir(parents=True)
     (run / "raw/trace.cpu0").write_bytes(b"x" * 5000)
     (run / "timing.json").write_text("1")
-    contents = job.packed(run)
-    job.unpacked(contents, tmp_path / "again")
-    assert job.packed(tmp_path / "again") == contents
+    contents = packed(run)
+    unpacked(contents, tmp_path / "again")
+    assert packed(tmp_path / "again") == contents
     (tmp_path / "again/timing.json").write_text("2")
-    assert job.differing(contents, job.packed(tmp_path / "again")) == []
+    assert differing(contents, packed(tmp_path / "again")) == []
     (tmp_path / "again/raw/trace.cpu0").write_bytes(b"y" * 5000)
-    assert job.differing(contents, job.packed(tmp_path / "again")) == ["raw/trace.cpu0"]
+    assert differing(contents, packed(tmp_path / "again")) == ["raw/trace.cpu0"]
     with pytest.raises(Exception):
-        job.unpacked(contents[:2000], tmp_path / "damaged")
+        unpacked(contents[:2000], tmp_path / "damaged")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "run"]
 
 
@@ -184,3 +199,14 @@ def test_kernel_of_this_machine_is_refused(cluster: Any, tmp_path: Path) -> None
     cluster.add_node(num_cpus=1)
     with pytest.raises(dyntick.InputError, match="its kernel, host, is of this one"):
         fleet.run(STUDY, changes=dyntick.Changes(kernels=["host"]), out=tmp_path, progress=False)
+
+
+def test_cluster_file_is_one_of_rays() -> None:
+    util = pytest.importorskip("ray.autoscaler._private.util")
+    file = Path(dyntick.__file__).parents[2] / "contrib/fleet/cluster.yaml"
+    if not file.is_file():
+        pytest.skip("the package is installed, without the source tree")
+    yaml = pytest.importorskip("yaml")
+    config = util.prepare_config(yaml.safe_load(file.read_text()))
+    util.validate_config(config)
+    assert config["docker"]["image"] and len(config["provider"]["worker_ips"]) == config["max_workers"]

@@ -24,6 +24,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     one.add_argument("--kernel", action="append", default=[], help="each case on this kernel, [NAME=]SPEC")
     one.add_argument("--append", action="append", default=[], help="added to the kernel command line")
     one.add_argument("--perturb", type=int, help="further runs of each case with an irrelevant change")
+    one.add_argument("--store", help="folder or URL of runs that all nodes share, e.g. s3://bucket/runs")
     one.add_argument("--verify", type=_percent, default=0.0, metavar="5%", help="share of cases to run twice")
     return parser.parse_args(words)
 
@@ -37,7 +38,14 @@ def main(words: Sequence[str] | None = None) -> int:
     given = _arguments(words)
     changes = Changes(cases=given.case, kernels=given.kernel, append=given.append, perturb=given.perturb)
     try:
-        found = run(given.study, address=given.address, changes=changes, out=given.out, verify_percent=given.verify)
+        found = run(
+            given.study,
+            address=given.address,
+            changes=changes,
+            out=given.out,
+            store=given.store,
+            verify_percent=given.verify,
+        )
     except DyntickError as error:
         print(f"dyntick: {error}", file=sys.stderr)
         return error.status

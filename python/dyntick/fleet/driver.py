@@ -22,10 +22,11 @@ from .. import program
 from ..documents.lab_plan import DyntickLabPlan, PlannedCase
 from ..documents.lab_run import CompleteRun
 from ..errors import EnvironmentFault, InputError
+from ..packing import differing, packed, unpacked
 from ..program import Progress
-from ..report import UNCHANGED, Changes, Report, Source, report, with_file
+from ..report import UNCHANGED, Changes, Report, Source, plan, report
 from . import node
-from .job import Job, differing, packed, unpacked
+from .job import Job
 from .node import Ability, Ran
 
 # The memory of QEMU, the program and what it reads, beyond the guest's own.
@@ -76,7 +77,7 @@ class Fleet:
         look = ray.remote(node.look)
         asked = [look.options(num_cpus=0, scheduling_strategy=_at(one)).remote(one, tools) for one in alive]
         found = cast(list[Ability], ray.get(asked))
-        own = node.program_sha256()
+        own = program.sha256()
         others = sorted({one.host for one in found if one.program_sha256 != own})
         if others:
             raise EnvironmentFault(
@@ -91,19 +92,35 @@ class Fleet:
         return cls(fit)
 
     def able(self, case: PlannedCase) -> list[Ability]:
-        """The nodes that have the tools of a case.
+        """The nodes that have the tools of a case; on the wall clock those with KVM, if there are any.
 
         Raises:
             EnvironmentFault: there is none.
         """
         tools = [tool["name"] for tool in case["tools"]]
         able = [one for one in self.nodes if one.tools.issuperset(tools)]
+        if case["clock"] == "wall":
+            able = [one for one in able if one.kvm] or able
         if not able:
             raise EnvironmentFault(
                 f"cannot run {case['id']} on any node: none has all of {', '.join(tools)}; install them on one",
                 status=2,
             )
         return able
+
+    def builders(self) -> list[Ability]:
+        """The nodes that can compile a kernel.
+
+        Raises:
+            EnvironmentFault: there is none.
+        """
+        found = [one for one in self.nodes if one.builds]
+        if not found:
+            raise EnvironmentFault(
+                "cannot build a kernel on any node: each lacks a compiler or a tool; `dyntick lab doctor` there says which",
+                status=2,
+            )
+        return found
 
     def shares_a_cache(self) -> bool:
         """True if all nodes have one cache, so that nothing need be sent."""
@@ -132,22 +149,28 @@ class _Work:
         """Begins a case, on another node than ``but`` if another can run it."""
         able = self.fleet.able(case)
         chosen = [one for one in able if one.node != but] or able
-        options: dict[str, Any] = {
+        options = {
             "num_cpus": _cores(case),
             "memory": case["memory"] + _BESIDE_GUEST,
             "max_retries": 3,
             "name": case["id"],
+            **self._on(chosen),
         }
-        if len(chosen) < len(self.fleet.nodes):
-            options["label_selector"] = {_NODE_ID: f"in({','.join(one.node for one in chosen)})"}
         run = ray.remote(node.run_case).options(**options)
         return run.remote(self.job, case["id"], _cores(case), *self._kernel(case))
+
+    def _on(self, nodes: Sequence[Ability]) -> dict[str, Any]:
+        """The options of a task that runs on these nodes only."""
+        if len(nodes) == len(self.fleet.nodes):
+            return {}
+        return {"label_selector": {_NODE_ID: f"in({','.join(one.node for one in nodes)})"}}
 
     def _kernel(self, case: PlannedCase) -> list[Any]:
         if self.fleet.shares_a_cache() and not case["builds"]:
             return []
         if case["kernel"] not in self.kernels:
-            prepare = ray.remote(node.prepare).options(num_cpus=1, name=f"kernel {case['kernel']}")
+            options = self._on(self.fleet.builders()) if case["builds"] else {}
+            prepare = ray.remote(node.prepare).options(num_cpus=1, name=f"kernel {case['kernel']}", **options)
             self.kernels[case["kernel"]] = prepare.remote(self.job, case["kernel"], case["builds"])
         return [self.kernels[case["kernel"]]]
 
@@ -158,6 +181,7 @@ def run(
     address: str | None = None,
     changes: Changes = UNCHANGED,
     out: str | os.PathLike[str] | None = None,
+    store: str | None = None,
     verify_percent: float = 0,
     progress: Progress = True,
 ) -> FleetReport:
@@ -168,6 +192,8 @@ def run(
             this machine.
         changes: changes of the study's cases.
         out: the folder for runs and report; None for ``out/NAME``.
+        store: a store that each node reaches, a folder or a URL of fsspec: runs that others made are taken from it,
+            and those of this call stored there.
         verify_percent: the share of cases, %, that are run a second time, on another node if there is one, and
             compared to the byte; not of the wall clock.
         progress: True for lines on standard error; a function gets each line instead.
@@ -178,13 +204,15 @@ def run(
     """
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False)
-    job = Job.of(study, changes)
+    job = Job.of(study, changes, store)
     folder = Path(out) if out is not None else Path("out") / job.name
-    planned = _plan(study, changes)
+    planned = plan(study, changes)
     tools = sorted({tool["name"] for case in planned["cases"] for tool in case["tools"]})
     work = _Work(job, Fleet.of(tools))
     for case in planned["cases"]:
         work.fleet.able(case)
+        if case["builds"]:
+            work.fleet.builders()
         if not case["builds"] and not case["kernel"].startswith("debian:"):
             raise InputError(
                 f"cannot run {case['id']} on other machines: its kernel, {case['kernel']}, is of this one; "
@@ -204,11 +232,6 @@ def run(
         verified=verified,
         core_hours=sum(ran.core_seconds for ran in ended) / 3600,
     )
-
-
-def _plan(study: Source, changes: Changes) -> DyntickLabPlan:
-    with with_file(study) as source:
-        return cast(DyntickLabPlan, program.document(["lab", "plan", source, *changes.options()], "dyntick-lab-plan"))
 
 
 def _left(study: Source, changes: Changes, folder: Path, planned: DyntickLabPlan) -> list[PlannedCase]:

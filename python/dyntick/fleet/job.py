@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The part of a fleet's work that each node has to know, and runs as bytes."""
+"""The part of a fleet's work that each node has to know."""
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,9 +15,6 @@ from ..study import Study
 
 SECRET = "seal.secret"
 """The file of a cache with the secret by which this user's laboratory knows its own runs."""
-
-# Files that may differ between repetitions of one run, as the book's chapter on runs lists them.
-_MAY_DIFFER = {"timing.json", "seal", "analysis", "stolen.json"}
 
 
 def cache() -> Path:
@@ -42,11 +36,13 @@ class Job:
     changes: Changes
     secret: bytes | None = field(repr=False)
     """The secret of the driver's laboratory, which a node that has none takes over."""
+    store: str | None = None
+    """The store of runs that all nodes reach."""
     files: dict[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """The files of the study's folder that it names, such as patches, by their paths."""
 
     @classmethod
-    def of(cls, source: Source, changes: Changes) -> Job:
+    def of(cls, source: Source, changes: Changes, store: str | None = None) -> Job:
         """The job of a study.
 
         Raises:
@@ -60,6 +56,7 @@ class Job:
             text=None if is_shipped else study.to_toml(),
             changes=changes,
             secret=secret.read_bytes() if secret.is_file() else None,
+            store=store,
             files=dict(_named_files(study)),
         )
 
@@ -102,50 +99,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for part in value:
             yield from _texts(part)
-
-
-def packed(folder: Path) -> bytes:
-    """A folder as bytes; the same contents always give the same bytes."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path in sorted(folder.rglob("*")):
-            member = archive.gettarinfo(path, str(path.relative_to(folder)))
-            member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
-            if member.isfile():
-                with path.open("rb") as contents:
-                    archive.addfile(member, contents)
-            else:
-                archive.addfile(member)
-    return buffer.getvalue()
-
-
-def unpacked(contents: bytes, folder: Path) -> None:
-    """Writes the folder of `packed`, complete or not at all; one that is there already is left.
-
-    Raises:
-        tarfile.TarError: an archive that would write elsewhere, or is damaged.
-        OSError: it cannot be written, e.g. because the disk is full.
-    """
-    if folder.exists():
-        return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".coming-") as beside:
-        whole = Path(beside) / "folder"
-        whole.mkdir(mode=0o700)
-        with tarfile.open(fileobj=io.BytesIO(contents)) as archive:
-            archive.extractall(whole, filter="data")
-        whole.rename(folder)
-
-
-def differing(one: bytes | None, other: bytes | None) -> list[str]:
-    """The files of two packed runs that differ, of those that must not; all of them if there is one run only."""
-    sides = [_contents(side) for side in (one, other)]
-    return sorted(name for name in sides[0].keys() | sides[1].keys() if sides[0].get(name) != sides[1].get(name))
-
-
-def _contents(run: bytes | None) -> dict[str, bytes]:
-    if run is None:
-        return {}
-    with tarfile.open(fileobj=io.BytesIO(run)) as archive:
-        files = {member.name: archive.extractfile(member) for member in archive if member.isfile()}
-        return {name: file.read() for name, file in files.items() if file is not None and name not in _MAY_DIFFER}

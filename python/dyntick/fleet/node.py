@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import socket
@@ -21,8 +20,10 @@ from .. import program
 from ..documents.lab_build import DyntickLabBuild
 from ..documents.lab_run import DyntickLabRun
 from ..errors import DyntickError
+from ..packing import packed, unpacked
+from ..store import folder_of
 from ..verbs import doctor
-from .job import SECRET, Job, cache, packed, unpacked
+from .job import SECRET, Job, cache
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Ability:
     """The identity of its cache: nodes on one machine may share it."""
     tools: frozenset[str]
     """The tools that it has, of those that were asked for."""
+    kvm: bool
+    """True if guests run on KVM there, for the wall clock."""
+    builds: bool
+    """True if it has what compiles a kernel."""
     missing: tuple[str, ...]
     """The findings of ``dyntick lab doctor`` by which it can run no study, with their remedies."""
 
@@ -69,23 +74,21 @@ class Ran:
     """The error, if not all of its runs are complete."""
 
 
-def program_sha256() -> str:
-    """The hash of this machine's program."""
-    with program.path().open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def look(node: str, tools: Sequence[str]) -> Ability:
     """Looks at this node."""
     cache().mkdir(parents=True, exist_ok=True)
     at = cache().stat()
-    lacking = [check for check in doctor()["checks"] if check["state"] == "missing"]
+    checks = doctor()["checks"]
+    good = {check["what"] for check in checks if check["state"] == "ok"}
+    lacking = [check for check in checks if check["state"] == "missing"]
     return Ability(
         node=node,
         host=socket.gethostname(),
-        program_sha256=program_sha256(),
+        program_sha256=program.sha256(),
         cache=f"{socket.gethostname()}:{at.st_dev}:{at.st_ino}",
         tools=frozenset(tool for tool in tools if shutil.which(tool) is not None),
+        kvm="KVM" in good,
+        builds="building kernels" in good,
         missing=tuple(f"{check['what']}: {check['detail']}; {check['fix'] or ''}" for check in lacking),
     )
 
@@ -114,14 +117,15 @@ def run_case(job: Job, case: str, cores: int, *kernels: list[Kernel]) -> Ran:
     failure = None
     with tempfile.TemporaryDirectory(prefix="dyntick-") as folder:
         out = Path(folder) / "out"
-        arguments = ["lab", "run", job.unpack(Path(folder)), "--out", str(out), *job.changes.options()]
+        arguments = ["lab", "run", job.unpack(Path(folder)), "--out", str(out), *job.changes.options(), "--case", case]
         try:
-            document = cast(DyntickLabRun, program.document([*arguments, "--case", case], "dyntick-lab-run"))
+            with folder_of(job.store, lambda: [case]) as store:
+                document = cast(DyntickLabRun, program.document([*arguments, *store], "dyntick-lab-run"))
             failed = [str(run["failure"]) for run in document["runs"] if "folder" not in run]
             failure = "; ".join(failed) or None
         except DyntickError as error:
             failure = error.text
-        runs = {run.name: packed(run) for run in sorted((out / "runs").glob("*")) if (run / "seal").is_file()}
+        runs = {run.name: packed(run) for run in sorted((out / "runs").glob("*")) if (run / "SHA256SUMS").is_file()}
     seconds = time.monotonic() - begin
     own = ray.get_runtime_context().get_node_id()
     return Ran(case, own, socket.gethostname(), seconds, seconds * cores, runs, failure)
