@@ -770,6 +770,10 @@ class DyntickExplain(TypedDict):
     """
     The limits of the findings, in words: events that the kernel lacks, and deviations from the request.
     """
+    offline: CpuList
+    """
+    The recorded CPUs that were offline at some time: their figures do not hold.
+    """
     seconds: float
     """
     The length of the recording, s.

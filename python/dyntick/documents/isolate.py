@@ -732,6 +732,10 @@ class Trace(TypedDict):
     """
     The number of lost events, whose interruptions may be missing.
     """
+    offline: CpuList
+    """
+    The CPUs that were offline at some time: their figures do not hold.
+    """
     per_cpu: list[Summary]
     """
     The summary of each CPU.

@@ -54,7 +54,7 @@ class Patches(TypedDict):
 
 class DyntickLabKernelsDiff(TypedDict):
     """
-    The differences of two kernels.
+    The differences of two kernels, or of their configurations.
     """
 
     format: Literal['dyntick-lab-kernels-diff']
@@ -72,10 +72,10 @@ class DyntickLabKernelsDiff(TypedDict):
     """
     patches: NotRequired[Patches | None]
     """
-    The patches that only one of both has; absent where only groups of options were compared.
+    The patches that only one of both has; absent where only groups of options were compared, or the file of a configuration.
     """
-    releases: list[KernelVersion]
+    releases: list[KernelVersion | None]
     """
-    The releases of both.
+    The releases of both. A file of a configuration has that of its head; null if it names none.
     """
     version: Literal[2]

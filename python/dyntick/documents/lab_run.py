@@ -239,9 +239,9 @@ class Limits(TypedDict):
     """
 
 
-class Observation(TypedDict):
+class Observed(TypedDict):
     """
-    One figure of one run.
+    One figure of a run.
     """
 
     cpu: int | None
@@ -255,6 +255,10 @@ class Observation(TypedDict):
     key: str
     """
     The key of the figure among several, e.g. the function's name; empty if there is only one.
+    """
+    quantile: NotRequired[float | None]
+    """
+    The quantile that the value is, 0 to 1: 0.99 for `latency_ns:p99`, in the figure's unit. Absent if it is none.
     """
     unit: str
     """
@@ -609,6 +613,7 @@ Shift = TypedDict(
     {
         'case': float,
         'point': str,
+        'quantile': float | None,
         'with': float,
     },
 )
@@ -1768,7 +1773,7 @@ class CompleteRun(TypedDict):
     """
     Trace events that the kernel does not have.
     """
-    observations: list[Observation]
+    observations: list[Observed]
     """
     All figures.
     """
