@@ -56,7 +56,7 @@ quick:
 
 ## test    every test, those that boot real kernels included; see also test-full
 test:
-	@scripts/setup build studies test
+	@scripts/setup build studies test python
 	scripts/test all
 
 ## test-python  the Python package alone: types, tests in guests and on a cluster of Ray's
@@ -72,6 +72,8 @@ wheel:
 
 ## test-full  the same in full size with the release binary, and test-kernels, test-fixes, test-book and test-kvm: hours
 test-full: build
+	@scripts/setup python
+	DYNTICK=$(CURDIR)/$(BINARY) scripts/python test
 	DYNTICK=$(CURDIR)/$(BINARY) scripts/test full
 	$(MAKE) test-kernels test-fixes test-book test-kvm
 

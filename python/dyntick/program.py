@@ -47,6 +47,14 @@ def path() -> Path:
     return Path(found_on_path)
 
 
+def cache() -> Path:
+    """The program's cache on this machine."""
+    named = os.environ.get("DYNTICK_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dyntick"
+
+
 def sha256() -> str:
     """The hash of the program's file, which decides what a run is."""
     with path().open("rb") as file:

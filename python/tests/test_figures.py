@@ -48,7 +48,9 @@ def test_folder_without_runs_and_damaged_runs_are_named(store_run: StoreRun, tmp
 
 
 def test_bars_are_means_with_their_range(store_run: StoreRun, tmp_path: Path) -> None:
-    plots = pytest.importorskip("dyntick.plots", reason="needs matplotlib")
+    pytest.importorskip("matplotlib", reason="needs matplotlib: pip install dyntick[plots]")
+    from dyntick import plots
+
     store_run("a", {"ticks": 2.0, "window_ns": 1.0})
     store_run("a", {"ticks": 4.0, "window_ns": 1.0}, repetition=1)
     store_run("b", {"ticks": 8.0, "window_ns": 1.0})

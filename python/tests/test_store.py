@@ -76,10 +76,8 @@ class full_disk:
 @contextmanager
 def another_laboratory(monkeypatch: pytest.MonkeyPatch, place: Path) -> Iterator[None]:
     """Another laboratory: a cache with a secret of its own, and the kernels of this user's. It can boot nothing."""
-    from dyntick.fleet.job import cache
-
     place.mkdir()
-    for part in cache().iterdir():
+    for part in dyntick.program.cache().iterdir():
         if part.is_dir() and part.name != "scratch":
             (place / part.name).symlink_to(part)
         elif part.is_file() and not part.name.startswith("seal.secret"):

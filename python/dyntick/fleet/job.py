@@ -10,19 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..program import cache
 from ..report import Changes, Source
 from ..study import Study
 
 SECRET = "seal.secret"
 """The file of a cache with the secret by which this user's laboratory knows its own runs."""
-
-
-def cache() -> Path:
-    """The program's cache on this machine, by the same variables."""
-    named = os.environ.get("DYNTICK_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dyntick"
 
 
 @dataclass(frozen=True)

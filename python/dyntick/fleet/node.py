@@ -21,9 +21,10 @@ from ..documents.lab_build import DyntickLabBuild
 from ..documents.lab_run import DyntickLabRun
 from ..errors import DyntickError
 from ..packing import packed, unpacked
+from ..program import cache
 from ..store import folder_of
 from ..verbs import doctor
-from .job import SECRET, Job, cache
+from .job import SECRET, Job
 
 
 @dataclass(frozen=True)
