@@ -175,7 +175,8 @@ fn a_late_wake_up_is_explained() {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("json");
     let end = AtomicBool::new(false);
-    let line = "latency -q -a 0 -p 50 -l 400 --why 300 --why-max 8 --json";
+    // In full each cause is explained, also where another one was the worst.
+    let line = "latency -q -a 0 -p 50 -l 400 --why 300 --why-max 8 --full --json";
     let words: Vec<&str> = line.split(' ').chain([json.to_str().unwrap()]).collect();
     let output = std::thread::scope(|scope| {
         let hog = scope.spawn(|| hog(0, &end));
