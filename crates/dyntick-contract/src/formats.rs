@@ -3,7 +3,7 @@
 //! name and version. The version increases if a key is removed or changes its meaning; new keys may be added at any
 //! time. `latency --json` is cyclictest's format with one more key, and SARIF is unchanged.
 
-use crate::{compare, failure, isolate, lab, latency, schemas, stat, top};
+use crate::{compare, failure, idle, isolate, lab, latency, schemas, stat, top};
 use schemars::Schema;
 use serde::Serialize;
 
@@ -66,6 +66,7 @@ formats! {
         isolate::Report => "dyntick-isolate" 2 "isolate",
         isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",
         dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",
+        idle::Idle => "dyntick-idle" 1 "idle",
         compare::Printed => "dyntick-compare" 2 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
         lab::Planned => "dyntick-lab-plan" 1 "lab plan",

@@ -15,6 +15,7 @@ pub mod explain;
 mod failure;
 mod formats;
 pub mod gate;
+pub mod idle;
 pub mod isolate;
 pub mod lab;
 pub mod labels;

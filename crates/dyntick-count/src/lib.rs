@@ -32,7 +32,7 @@ mod time;
 
 pub use calls::TimedCalls;
 pub use causes::{cause, may_be_the_fair_server, rule};
-pub use command::{Asker, End, Finished};
+pub use command::{Asker, End, Finished, Watch, start};
 pub use command_time::CommandTime;
 pub use error::CountError;
 pub use groups::{Class, CountedAs, Group, Part, What};

@@ -6,6 +6,7 @@
 use crate::Error;
 use crate::metrics::{Collector, Kind};
 use crate::text::number;
+use dyntick_model::{CountedState, IdleSnapshot};
 use dyntick_stats::{Better, Exposure};
 use std::collections::BTreeMap;
 
@@ -14,22 +15,10 @@ const TOOL: &str = "idle counters";
 /// The counters of a state that are read, by the names of their files.
 const FILES: [&str; 5] = ["usage", "time", "above", "below", "rejected"];
 
-/// A state of a CPU: its name, and its counters by the names of their files.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
-    /// The name, as `C6`.
-    pub name: String,
-    /// The counters; `time` in µs.
-    pub counters: BTreeMap<&'static str, u64>,
-}
-
-/// The states of all CPUs, by the numbers of CPU and state.
-pub type Snapshot = BTreeMap<(u32, u32), State>;
-
 /// Reads the snapshots in a dump or in the output of `cpupower idle-info`.
-pub fn parse(text: &str) -> Result<Vec<Snapshot>, Error> {
+pub fn parse(text: &str) -> Result<Vec<IdleSnapshot>, Error> {
     let snapshots = if text.lines().any(is_analyzed) { of_cpupower(text)? } else { of_files(text)? };
-    let has_counters = |snapshot: &Snapshot| snapshot.values().any(|state| !state.counters.is_empty());
+    let has_counters = |snapshot: &IdleSnapshot| snapshot.values().any(|state| !state.counters.is_empty());
     if snapshots.iter().any(has_counters) { Ok(snapshots) } else { Err(Error::Nothing { tool: TOOL }) }
 }
 
@@ -64,8 +53,8 @@ fn file(line: &str) -> Option<File<'_>> {
     Some(File { place: (cpu.parse().ok()?, state.parse().ok()?), name, value })
 }
 
-fn of_files(text: &str) -> Result<Vec<Snapshot>, Error> {
-    let mut snapshots = vec![Snapshot::new()];
+fn of_files(text: &str) -> Result<Vec<IdleSnapshot>, Error> {
+    let mut snapshots = vec![IdleSnapshot::new()];
     let mut named: Option<((u32, u32), &str)> = None;
     for (index, line) in text.lines().enumerate() {
         let found = match (file(line), named) {
@@ -79,32 +68,42 @@ fn of_files(text: &str) -> Result<Vec<Snapshot>, Error> {
         };
         let Some((place, name, value)) = found else { continue };
         named = None;
-        let state = |snapshots: &mut Vec<Snapshot>| {
+        let state = |snapshots: &mut Vec<IdleSnapshot>| {
             let last = snapshots.len() - 1;
             snapshots[last].entry(place).or_default().clone()
         };
         if name == "name" {
             let known = state(&mut snapshots);
             if !known.name.is_empty() && !known.counters.is_empty() {
-                snapshots.push(Snapshot::new());
+                snapshots.push(IdleSnapshot::new());
             }
             let last = snapshots.len() - 1;
             snapshots[last].entry(place).or_default().name = value.to_owned();
-        } else if let Some(counter) = FILES.iter().find(|file| **file == name) {
+        } else if FILES.contains(&name) {
             let count = value.parse().map_err(|_| Error::line(TOOL, index, line))?;
-            if state(&mut snapshots).counters.contains_key(counter) {
-                snapshots.push(Snapshot::new());
+            if state(&mut snapshots).counters.contains_key(name) {
+                snapshots.push(IdleSnapshot::new());
             }
             let last = snapshots.len() - 1;
-            snapshots[last].entry(place).or_default().counters.insert(counter, count);
+            snapshots[last].entry(place).or_default().counters.insert(name.to_owned(), count);
+        } else if ["latency", "residency", "disable"].contains(&name) {
+            let number: u64 = value.parse().map_err(|_| Error::line(TOOL, index, line))?;
+            let last = snapshots.len() - 1;
+            let state = snapshots[last].entry(place).or_default();
+            match name {
+                "latency" => state.latency_us = Some(number),
+                "residency" => state.residency_us = Some(number),
+                _ => state.disabled = Some(number != 0),
+            }
         }
     }
     Ok(snapshots)
 }
 
-fn of_cpupower(text: &str) -> Result<Vec<Snapshot>, Error> {
-    let mut snapshots = vec![Snapshot::new()];
-    let (mut cpu, mut state, mut name) = (0, 0, String::new());
+fn of_cpupower(text: &str) -> Result<Vec<IdleSnapshot>, Error> {
+    let mut snapshots = vec![IdleSnapshot::new()];
+    let (mut cpu, mut state, mut name, mut disabled) = (0, 0, String::new(), false);
+    let mut times = (None, None);
     for (index, line) in text.lines().enumerate() {
         let wrong = || Error::line(TOOL, index, line);
         let Some((label, value)) = line.split_once(':') else { continue };
@@ -113,16 +112,24 @@ fn of_cpupower(text: &str) -> Result<Vec<Snapshot>, Error> {
             cpu = label.trim_start_matches("analyzing CPU ").parse().map_err(|_| wrong())?;
             state = 0;
             if snapshots.last().is_some_and(|snapshot| snapshot.contains_key(&(cpu, 1))) {
-                snapshots.push(Snapshot::new());
+                snapshots.push(IdleSnapshot::new());
             }
+        } else if label == "Latency" {
+            times.0 = value.parse().ok();
+        } else if label == "Residency" {
+            times.1 = value.parse().ok();
         } else if let ("Usage" | "Duration", last) = (label, snapshots.len() - 1) {
             let counter = if label == "Usage" { "usage" } else { "time" };
             let count = value.parse().map_err(|_| wrong())?;
             let entry = snapshots[last].entry((cpu, state)).or_default();
             entry.name.clone_from(&name);
-            entry.counters.insert(counter, count);
+            entry.counters.insert(counter.to_owned(), count);
+            entry.disabled = Some(disabled);
+            (entry.latency_us, entry.residency_us) = times;
         } else if value.is_empty() && !label.contains(' ') || label.ends_with("(DISABLED)") {
+            disabled = label.ends_with("(DISABLED)");
             name = label.trim_end_matches("(DISABLED)").trim().to_owned();
+            times = (None, None);
             state += 1;
         }
     }
@@ -142,23 +149,23 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
             "these count since the boot: compare their shares, or put a second snapshot into the same file",
         );
     }
-    let mut cpus: BTreeMap<u32, Vec<State>> = BTreeMap::new();
+    let mut cpus: BTreeMap<u32, Vec<CountedState>> = BTreeMap::new();
     for (place, state) in last {
         let before = first.get(place).filter(|_| snapshots.len() > 1);
-        let since = |(counter, count): (&&'static str, &u64)| {
-            let before = before.and_then(|state| state.counters.get(*counter)).copied().unwrap_or(0);
-            (*counter, count.saturating_sub(before))
+        let since = |(counter, count): (&String, &u64)| {
+            let before = before.and_then(|state| state.counters.get(counter)).copied().unwrap_or(0);
+            (counter.clone(), count.saturating_sub(before))
         };
         let name = first.get(place).map_or("", |state| state.name.as_str());
         let name = if state.name.is_empty() { name } else { &state.name };
         let name = if name.is_empty() { format!("state{}", place.1) } else { name.replace('/', "-") };
         let counters = state.counters.iter().map(since).collect();
-        cpus.entry(place.0).or_default().push(State { name, counters });
+        cpus.entry(place.0).or_default().push(CountedState { name, counters, ..CountedState::default() });
     }
     cpus.into_iter().try_for_each(|(cpu, states)| put(cpu, &states, into))
 }
 
-fn put(cpu: u32, states: &[State], into: &mut Collector) -> Result<(), Error> {
+fn put(cpu: u32, states: &[CountedState], into: &mut Collector) -> Result<(), Error> {
     let sum = |counter: &str| {
         states
             .iter()
@@ -168,10 +175,10 @@ fn put(cpu: u32, states: &[State], into: &mut Collector) -> Result<(), Error> {
     let (entries, time) = (sum("usage"), sum("time"));
     into.watched(Exposure { samples: (entries > 0).then_some(entries), ..Exposure::default() });
     let unknown = |unit| Kind::new(unit, Better::Unknown);
-    for State { name, counters } in states {
+    for CountedState { name, counters, .. } in states {
         let name = |what: &str| format!("idle/cpu{cpu}/{name}/{what}");
         for (counter, count) in counters {
-            let (word, kind, factor) = match *counter {
+            let (word, kind, factor) = match counter.as_str() {
                 "usage" => ("entries", unknown("").growing(), 1.0),
                 "time" => ("time", unknown("ns").growing(), 1e3),
                 // The state was deeper than the sleep was long, or a deeper one would have paid.

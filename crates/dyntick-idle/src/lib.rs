@@ -11,6 +11,7 @@ mod observe;
 mod sleep;
 mod state;
 mod timers;
+pub mod usage;
 
 pub use account::{Account, account, tally};
 pub use energy::{Energy, Modelled, energy};

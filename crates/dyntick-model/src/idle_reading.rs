@@ -31,6 +31,37 @@ pub struct StateReading {
     pub counters: BTreeMap<String, Reading>,
 }
 
+/// An idle state of a CPU as a dump or this machine has it: what is missing there is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountedState {
+    /// The name, as `C6`.
+    pub name: String,
+    /// The exit latency, µs.
+    pub latency_us: Option<u64>,
+    /// The target residency, µs.
+    pub residency_us: Option<u64>,
+    /// True if it was disabled.
+    pub disabled: Option<bool>,
+    /// The counters since the boot, by the names of their files; `time` in µs.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// The states of all CPUs at one moment, by the numbers of CPU and state.
+pub type IdleSnapshot = BTreeMap<(u32, u32), CountedState>;
+
+impl From<&StateReading> for CountedState {
+    fn from(reading: &StateReading) -> Self {
+        let counters = reading.counters.iter().map(|(name, reading)| (name.clone(), reading.value)).collect();
+        Self {
+            name: reading.name.clone(),
+            latency_us: Some(reading.latency_us),
+            residency_us: Some(reading.residency_us),
+            disabled: Some(reading.disabled),
+            counters,
+        }
+    }
+}
+
 /// The limits for the exit latency of idle states (PM QoS) at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyLimits {

@@ -34,7 +34,7 @@ pub use dialect::{Architecture, Dialect, Flag, Masks, UnknownFlag};
 pub use event::{Event, EventKind, Softirq, Symbol, Within};
 pub use fix::{Fix, Hole, Template};
 pub use idle::{Basis, Exit, IdleState, IdleTable, Machine, MeasuredExit, PackageState, Power, Quantile};
-pub use idle_reading::{LatencyLimits, Reading, StateReading};
+pub use idle_reading::{CountedState, IdleSnapshot, LatencyLimits, Reading, StateReading};
 pub use interrupt::Interrupt;
 pub use isolation::{Isolation, Outcome, Reader};
 pub use kconfig::{GOVERNORS, KernelConfig};

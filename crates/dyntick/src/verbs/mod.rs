@@ -8,6 +8,7 @@ mod explain;
 mod export;
 mod guest_packets;
 mod guest_probe;
+mod idle;
 pub mod isolate;
 pub mod lab;
 mod latency;
@@ -46,6 +47,8 @@ pub enum Verb {
     Latency(Box<latency::Arguments>),
     /// Show the CPUs of this machine and what interrupts them, live
     Top(top::Arguments),
+    /// Judge the idle states that CPUs chose: of this machine, or of a dump of its counters
+    Idle(idle::Arguments),
     /// Export what interrupts CPUs as metrics for Prometheus
     Export(export::Arguments),
     /// Print the completion script of a shell
@@ -94,6 +97,7 @@ impl Verb {
             Verb::Stat(arguments) => stat::run(&arguments),
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
+            Verb::Idle(arguments) => idle::run(&arguments),
             Verb::Export(arguments) => export::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::Completions(arguments) => completions::run(&arguments),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The idle states of a real guest: what dyntick counts from the trace is what the kernel counts.
 
-use crate::harness::{dyntick, is_full};
+use crate::harness::{dyntick, is_full, schema};
+use dyntick_guest::pieces::SCRIPT_OUT;
 use dyntick_idle::Account;
 use dyntick_lab::idle::RunIdle;
+use std::path::Path;
 
 /// Short sleeps for the first part of the window and long ones for the rest. The governor ladder tries the next state
 /// again and again, whatever that costs, so that it misses often. cyclictest would forbid
@@ -19,6 +21,10 @@ kernel = 'debian:6.12'
 governor = 'ladder'
 settle = '200ms'
 measure = '500ms'
+[case.script]
+cpu = '0'
+in-window = true
+run = ['dyntick', 'idle', '-C', '1', '-t', '500ms', '--json']
 [[case.task]]
 cpu = 1
 run = ['cyclictest', '-q', '--laptop', '-p', '90', '-i', '3700', '-t', '1', '-a', '1']
@@ -53,11 +59,29 @@ fn the_kernels_accounts_are_dynticks() {
     let missed: u64 = above.iter().chain(&below).sum();
     let tested = entered >= 2 && missed >= 100;
     assert!(tested, "nothing was put to the test: usage {usage:?}, above {above:?}, below {below:?}");
+    judged_from_the_counters(&runs, usage.iter().sum());
     // A task that wakes the CPU out of C6 waits at least for its exit latency while the package is awake.
     let c6 = idle.wakeup_latency(Some(3)).quantile(0.5).unwrap();
     assert!(c6 >= 190_000, "{c6}");
     let energy = idle.energy_of_all.unwrap().total();
     assert!(energy.low < energy.value && energy.value < energy.high);
+}
+
+/// `dyntick idle` in the guest, whose time is most of the window.
+fn judged_from_the_counters(run: &Path, entries: u64) {
+    let text = std::fs::read(run.join("raw").join(SCRIPT_OUT)).unwrap();
+    let idle: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    schema::assert_valid("dyntick-idle", &idle);
+    assert_eq!((idle["governor"].as_str(), idle["since_boot"].as_bool()), (Some("ladder"), Some(false)));
+    let judged = &idle["judged"];
+    let within = judged["entries"].as_u64().unwrap();
+    assert!((100..=entries).contains(&within), "{within} of {entries}");
+    assert_eq!(judged["ruling"], "too-deep", "{judged}");
+    let states = idle["cpus"][0]["states"].as_array().unwrap();
+    let deep = |state: &serde_json::Value| {
+        state["too_deep"].as_u64().unwrap() * state["exit_latency_us"].as_u64().unwrap()
+    };
+    assert_eq!(judged["exits_us"].as_u64().unwrap(), states.iter().map(deep).sum::<u64>());
 }
 
 /// Each sleep is in both or in neither; one may have been counted while the kernel's number was read. Whether

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick idle`: whether idle CPUs choose the right states, by the kernel's own counters, and what wrong ones cost.
+
+mod page;
+
+use crate::measuring;
+use crate::output::{self, Target};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dyntick_contract::idle::Idle;
+use dyntick_count::{End, Watch, start};
+use dyntick_formats::idle_counters;
+use dyntick_idle::usage::{judge, usage};
+use dyntick_model::units::Nanos;
+use dyntick_model::{CpuList, IdleSnapshot};
+use dyntick_observe::live::keep_off;
+use dyntick_observe::{cpuidle, latency_limit};
+use dyntick_system::read_named;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The arguments of `dyntick idle`.
+#[derive(Args)]
+#[command(after_help = "\
+A file is a dump of the states' files in sysfs (grep . /sys/devices/system/cpu/cpu*/cpuidle/state*/*), or the output of \
+`cpupower idle-info`: of one the counters since the boot are read, of two the difference. Needs no privilege.
+
+Examples:
+  dyntick idle                      all CPUs of this machine, for 10 s
+  dyntick idle -C 2-3 -- ./load     CPUs 2 and 3 while ./load runs
+  dyntick idle dump.txt             another machine's dump, since its boot
+  dyntick idle before.txt after.txt
+                                    two dumps of one boot")]
+pub struct Arguments {
+    /// Dumps of the counters: one, or two of one boot, the earlier first [default: measure this machine]
+    #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["time", "command"])]
+    files: Vec<PathBuf>,
+    /// CPUs to judge, e.g. 1-3,8 [default: all]
+    #[arg(short = 'C', long = "cpu", visible_alias = "cpus", value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Measure for TIME, e.g. 30s or 5min [default: 10s, or until the command ends]
+    #[arg(short, long, value_name = "TIME")]
+    time: Option<Nanos>,
+    /// Print all states of each CPU, not their sums
+    #[arg(long)]
+    full: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    target: Target,
+    /// Command to run meanwhile
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// The length of a measurement without a command.
+const TIME: Duration = Duration::from_secs(10);
+
+/// The largest dump, bytes: 10 states of 8192 CPUs have 12 files of some 80 bytes each.
+const LARGEST: u64 = 256 << 20;
+
+/// Reads, judges and prints; the status is the command's.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.target.ensure_writable()?;
+    let (found, status) = match arguments.files.as_slice() {
+        [] => measured(arguments)?,
+        files => (of_files(files, arguments.cpus.as_ref())?, 0),
+    };
+    let runs_a_command = !arguments.command.is_empty();
+    if arguments.json {
+        arguments.target.json_beside(runs_a_command, &found)?;
+    } else if runs_a_command && !arguments.target.is_named() {
+        output::rendered_aside(format!(
+            "\n{}",
+            output::Sheet::aside().text(&page::document(&found, arguments.full))
+        ))?;
+    } else {
+        arguments.target.page(&page::document(&found, arguments.full))?;
+    }
+    Ok(ExitCode::from(status))
+}
+
+/// Measures this machine. Returns the status of the command too.
+fn measured(arguments: &Arguments) -> Result<(Idle, u8)> {
+    let cpus = measuring::cpus(arguments.cpus.as_ref())?;
+    let watch = Watch::with_signals()?;
+    let place = keep_off(&cpus).context("cannot leave the measured CPUs")?;
+    let (first, begin) = (snapshot(&cpus), Instant::now());
+    let until = match (arguments.time, arguments.command.is_empty()) {
+        (Some(Nanos(time)), _) => Some(begin + Duration::from_nanos(time)),
+        (None, true) => Some(begin + TIME),
+        (None, false) => None,
+    };
+    if !arguments.command.is_empty() {
+        watch.command(start(&arguments.command, &place, None)?)?;
+    }
+    let end = watch.wait(until);
+    let (last, seconds) = (snapshot(&cpus), begin.elapsed().as_secs_f64());
+    let status = match end {
+        Some(End::Command(finished)) => finished.code(),
+        // The command got the signal too, as all of its group.
+        Some(End::Signal(signal)) if !arguments.command.is_empty() => 128 + signal as u8,
+        _ => 0,
+    };
+    let used = usage(Some(&first), &last).context("cannot take the difference of two readings")?;
+    let of_all = |name: &str| {
+        let text = std::fs::read_to_string(Path::new("/sys/devices/system/cpu/cpuidle").join(name)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let idle = Idle {
+        files: Vec::new(),
+        seconds: Some(seconds),
+        since_boot: false,
+        driver: of_all("current_driver"),
+        governor: of_all("current_governor").or_else(|| of_all("current_governor_ro")),
+        limits: latency_limit::read(&cpus).ok(),
+        judged: judge(&used),
+        cpus: used,
+    };
+    Ok((idle, status))
+}
+
+fn snapshot(cpus: &CpuList) -> IdleSnapshot {
+    let states = cpuidle::read(cpus).into_iter().flat_map(|(cpu, states)| {
+        let numbered = states.into_iter().enumerate();
+        numbered.map(move |(number, state)| ((cpu, number as u32), (&state).into())).collect::<Vec<_>>()
+    });
+    states.collect()
+}
+
+fn of_files(files: &[PathBuf], cpus: Option<&CpuList>) -> Result<Idle> {
+    let mut snapshots: Vec<IdleSnapshot> = Vec::new();
+    for file in files {
+        let text = read_named(file, LARGEST)?;
+        let read = idle_counters::parse(&text).with_context(|| format!("cannot read {}", file.display()))?;
+        snapshots.extend(read);
+    }
+    for snapshot in &mut snapshots {
+        snapshot.retain(|(cpu, _), _| cpus.is_none_or(|cpus| cpus.contains(*cpu)));
+    }
+    let (Some(first), Some(last)) = (snapshots.first(), snapshots.last()) else { bail!("no dump was read") };
+    if last.is_empty() {
+        bail!("cannot judge these CPUs: the dump has none of them");
+    }
+    let since_boot = snapshots.len() == 1;
+    let used = usage((!since_boot).then_some(first), last).map_err(|backwards| match files {
+        [before, after] => anyhow::anyhow!(
+            "cannot take the difference of {0} and {1}: {backwards}; dumps of two boots are compared by \
+             `dyntick compare {0} {1}`",
+            before.display(),
+            after.display()
+        ),
+        _ => anyhow::anyhow!("cannot take the difference of the dumps in one file: {backwards}"),
+    })?;
+    Ok(Idle {
+        files: files.to_vec(),
+        seconds: None,
+        since_boot,
+        driver: None,
+        governor: None,
+        limits: None,
+        judged: judge(&used),
+        cpus: used,
+    })
+}
