@@ -64,6 +64,10 @@ pub const CONSTANTS: &[(&str, u32)] = &[
     ("RECLAIMED", kind::RECLAIMED as u32),
     ("UNSEEN", kind::UNSEEN as u32),
     ("ENDED", kind::ENDED as u32),
+    ("BY_NONE", by::NONE as u32),
+    ("BY_KERNEL", by::KERNEL as u32),
+    ("BY_OTHER", by::OTHER as u32),
+    ("BY_OWN", by::OWN as u32),
 ];
 
 /// The highest number of CPUs that an x86 kernel supports (`NR_CPUS`).
@@ -208,4 +212,16 @@ pub mod kind {
     pub const UNSEEN: usize = 14;
     /// A state that is no kind: it has ended, and the reader has not read it.
     pub const ENDED: usize = 15;
+}
+
+/// The tasks that get the CPU of a preempted thread.
+pub mod by {
+    /// The idle task.
+    pub const NONE: u8 = 0;
+    /// A thread of the kernel.
+    pub const KERNEL: u8 = 1;
+    /// Any other task that is not followed.
+    pub const OTHER: u8 = 2;
+    /// A task that is followed, too. The bit by which the second half of a CPU's rivals differs from the first.
+    pub const OWN: u8 = super::RIVALS as u8;
 }

@@ -139,6 +139,7 @@ pub struct Row {
     work_began: u64,
     work_ran: u64,
     worker: u64,
+    works: u64,
     pauses: u64,
     paused: [Paused; PAUSED],
     softirq: [Open; 16],

@@ -61,13 +61,12 @@ pub struct Thread {
     pub assumed: u8,
     /// True if a thread that belongs here is in another slot, or was.
     pub displaced: u8,
-    /// True if the task of `by` is a thread of the kernel.
-    pub by_kernel: u8,
-    /// True if the task of `by` is followed, too.
-    pub by_own: u8,
-    /// True if it frees memory of its control group, with a CPU or not.
-    pub reclaims: u8,
-    /// The name of the task that got its CPU when it was preempted, ended by a zero; empty if there is none.
+    /// The sort of the task of `by` ([`crate::layout::by`]).
+    pub by_whom: u8,
+    /// The state that it is in when it has a CPU: [`crate::layout::kind::RAN`], or
+    /// [`crate::layout::kind::RECLAIMED`] while it frees memory of its control group.
+    pub runs_as: u8,
+    /// The name of the task that got its CPU when it was preempted, ended by a zero.
     pub by: [u8; NAME],
     /// The time of each kind, ns, without the present state.
     pub ns: [u64; KINDS],

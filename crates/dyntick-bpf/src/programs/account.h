@@ -120,6 +120,8 @@ INLINE void begin_in(struct slot *slot, struct row *row, struct open *open, u32 
 	open->what = what;
 	open->stolen = row->stolen;
 	open->start = now;
+	/* Else the compiler makes one store of several, by an address that each has to compute. */
+	barrier();
 }
 
 INLINE void begin(struct row *row, struct open *open, u32 place, u64 what)
@@ -161,11 +163,11 @@ INLINE u64 end_at(struct row *row, struct open *open, u64 now)
 {
 	u64 start = open->start, ns;
 
-	if (!start)
+	if (!start || open->slot >= FIXED + FOUND + PROGRAMS)
 		return 0;
 	ns = lasted(row, open, now);
 	open->start = 0;
-	took(slot_at(row, open->slot), ns);
+	took(&row->slots[open->slot], ns);
 	if (ns > details_over)
 		tell(open->slot, start, ns);
 	return ns;

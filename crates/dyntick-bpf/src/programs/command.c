@@ -21,12 +21,17 @@ int sched_switch(u64 *args)
 		return 0;
 	left = thread_of(table, out);
 	came = thread_of(table, in);
-	if (!row && !left && !came && out && in)
-		return 0;
-	now = now_ns();
-	if (row)
+	if (row) {
+		now = now_ns();
 		next_turn(row, prev, out, next, in, came != 0, now);
-	if (left || came || !out || !in)
-		change(&here, left, came, prev, out, next, in, (u8)args[0], now);
+	} else if (left || came || !out || !in) {
+		now = now_ns();
+	} else {
+		return 0;
+	}
+	if (came)
+		to_followed(&here, left, came, prev, out, next, in, args, now);
+	else if (left || !out || !in)
+		to_other(&here, left, prev, out, next, in, args, now);
 	return 0;
 }

@@ -244,8 +244,10 @@ int softirq_exit(u64 *args)
 /* Begins the turn of a task under its name, and that of the idle task as such. */
 INLINE void begin_turn_of(struct row *row, struct task_struct *task, u32 thread, int is_own, u64 now)
 {
-	if (thread)
-		begin_turn(row, thread, family_of(row, task, is_own), first_of(task), second_of(task), now);
+	if (is_own)
+		begin_turn(row, thread, COMMAND, first_of(task), second_of(task), now);
+	else if (thread)
+		begin_turn(row, thread, family_of(row, task), first_of(task), second_of(task), now);
 	else
 		begin_in(&row->slots[IDLE], row, &row->task, IDLE, 0, now);
 }
@@ -284,8 +286,8 @@ RARE int begin_untraced(struct row *row, struct task_struct *task, u64 now)
 INLINE void next_turn(struct row *row, struct task_struct *prev, u32 out, struct task_struct *next, u32 in, int is_own,
 		      u64 now)
 {
-	if (row->work.start)
-		pause_work(row, prev, now);
+	if (row->works)
+		switch_work(row, prev, next, now);
 	if (!row->task.start)
 		begin_unseen(row, prev, now);
 	else if (row->task.what == out)
@@ -293,8 +295,6 @@ INLINE void next_turn(struct row *row, struct task_struct *prev, u32 out, struct
 	else
 		begin_untraced(row, prev, now);
 	begin_turn_of(row, next, in, is_own, now);
-	if (row->pauses && paused_of(row, in)->thread == in)
-		resume_work(row, next, now);
 }
 
 #ifndef SWITCH_ELSEWHERE
@@ -327,7 +327,7 @@ int task_rename(u64 *args)
 	/* Else the switch to it was not traced. */
 	if (row->task.what == (u32)task->pid)
 		end_at(row, &row->task, now);
-	begin_turn(row, task->pid, family_of(row, task, 0), name[0], name[1], now);
+	begin_turn(row, task->pid, family_of(row, task), name[0], name[1], now);
 	return 0;
 }
 

@@ -63,6 +63,7 @@ struct row {
 	u64 work_began;
 	u64 work_ran; /* before `work` */
 	u64 worker; /* the thread */
+	u64 works; /* how many work items have begun and not ended: `pauses`, and one in `work` */
 	u64 pauses; /* how many there are */
 	struct paused paused[PAUSED]; /* by the thread's number; of two at one place the later is kept */
 	struct open softirq[16];

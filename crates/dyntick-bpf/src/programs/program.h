@@ -64,12 +64,9 @@ APART u32 search_program(u64 key, u64 first, u64 second)
 	return unnamed(key);
 }
 
-/* Whose task this is; `is_own` if it is known to be one that is followed. */
-INLINE u32 family_of(struct row *row, struct task_struct *task, int is_own)
+/* Whose task this is. No thread of the kernel is followed: those are started by threads of the kernel. */
+INLINE u32 family_of(struct row *row, struct task_struct *task)
 {
-	/* No thread of the kernel is: those are started by threads of the kernel. */
-	if (is_own)
-		return COMMAND;
 	if (task->flags & PF_KTHREAD) {
 		/* Else the compiler tests it twice. */
 		barrier();

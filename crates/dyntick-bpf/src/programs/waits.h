@@ -28,9 +28,8 @@ struct thread {
 	u32 cpu;       /* of a wait for a CPU */
 	u8 assumed;    /* written by the reader: whether one whose begin was not seen ran */
 	u8 displaced;  /* whether a thread that belongs here is in another slot, or was */
-	u8 by_kernel;  /* whether `by` is a thread of the kernel */
-	u8 by_own;     /* whether `by` is followed too */
-	u8 reclaims;   /* whether it frees memory of its control group, with a CPU or not */
+	u8 by_whom;    /* whose task `by` is, one of the numbers in layout.rs */
+	u8 runs_as;    /* the state that it is in with a CPU: RAN, or RECLAIMED while it frees memory of its control group */
 	u64 by[NAME / sizeof(u64)]; /* of a wait after a preemption: the name of the task that got the CPU */
 	u64 ns[KINDS];
 };
@@ -114,11 +113,14 @@ INLINE u32 number_of_cpu(struct task_struct *task)
 {
 	struct task_struct___before_5_16 *old = (void *)task;
 
-	if (__builtin_preserve_field_info(task->thread_info.cpu, 2))
-		return task->thread_info.cpu;
+	u32 cpu;
+
+	if (!__builtin_preserve_field_info(task->thread_info.cpu, 2))
+		return old->cpu;
+	cpu = task->thread_info.cpu;
 	/* Else the compiler computes an address of either. */
-	barrier();
-	return old->cpu;
+	COMPUTED(cpu);
+	return cpu;
 }
 
 INLINE struct cpu *cpu_of(u32 number)
@@ -158,6 +160,7 @@ INLINE struct thread *thread_of(struct table *table, u32 tid)
 	struct thread *thread = thread_at(table, tid);
 	u32 away;
 
+	COMPUTED(thread);
 	if (thread->tid == tid)
 		return thread;
 	away = thread->displaced ? search_thread(tid) : 0;
@@ -192,6 +195,8 @@ INLINE void become(struct thread *thread, u32 state, u64 now)
 	thread->state = state;
 	barrier();
 	thread->since = now;
+	/* Else the compiler makes one store of several, by an address that each has to compute. */
+	barrier();
 }
 
 /* More than any run queue was ever throttled. */
@@ -286,13 +291,13 @@ APART u32 search_rival(u64 first, u64 second, u32 place)
 }
 
 /* The waits in which tasks of this name had the CPU; none if there is no room. */
-INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second, int is_own)
+INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second, u32 whose)
 {
-	u32 place = (first ^ second) * MIX >> 58;
+	u32 place = ((first ^ second) * MIX >> 58) | (whose & RIVALS);
 	struct rival *rival;
 
-	if (is_own)
-		place |= RIVALS;
+	if (!first)
+		return 0;
 	rival = &cpu->rivals[place & (2 * RIVALS - 1)];
 	if (is(rival, first, second))
 		return rival;
@@ -331,14 +336,11 @@ RARE u64 throttled_since(struct cpu *cpu, struct thread *thread, struct task_str
 }
 
 /* How long the CPU that a thread wanted since `began` was idle since then. */
-RARE u64 idle_since(struct thread *thread, u64 began, u64 now)
+INLINE u64 idle_since(struct thread *thread, u64 began, u64 now)
 {
-	struct cpu *wanted;
+	struct cpu *wanted = cpu_of(thread->cpu);
 	u64 idle;
 
-	if (!thread)
-		return 0;
-	wanted = cpu_of(thread->cpu);
 	if (!wanted)
 		return 0;
 	idle = idle_at(wanted->idle, now) - idle_at(thread->idle, began);
@@ -346,57 +348,76 @@ RARE u64 idle_since(struct thread *thread, u64 began, u64 now)
 	return not_negative(idle);
 }
 
-/* A wait of a kind has ended on a CPU that `prev` had until now. */
-INLINE void waited(struct cpu *cpu, u32 here, struct thread *thread, u32 kind, const struct thread *left,
-		   struct task_struct *prev, u32 out, struct task_struct *task, u64 began, u64 now)
+/* Counts the parts of a wait in which the CPU was idle, or the thread throttled; returns the time of the rest. */
+RARE u64 rest_of_wait(struct cpu *cpu, struct thread *thread, struct task_struct *task, u64 began, u64 now)
 {
-	u64 ns = not_negative(now - began), idle = 0, first = 0, second = 0, throttled = 0;
-	struct rival *rival = 0;
-	int is_own = left != 0;
+	u64 ns = not_negative(now - began), idle, throttled = 0;
+	u32 kind;
 
-	/* What ran there is not known here. */
-	if (thread->cpu != here)
-		out = 0;
-	COMPUTED(out);
-	if (!out || thread->idle != cpu->idle)
-		idle = idle_since(thread, began, now);
+	if (!cpu || !thread)
+		return 0;
+	kind = thread->woken || thread->state == WOKEN ? WOKEN : PREEMPTED;
+	idle = idle_since(thread, began, now);
 	/* One that was moved has another queue, whose time says nothing of this wait. */
-	if (sees_quotas && thread->cpu == here)
+	if (sees_quotas && thread->cpu == this_cpu())
 		throttled = throttled_since(cpu, thread, task, began, now);
 	if (throttled) {
 		add(cpu, thread, kind + 2, throttled);
 		ns -= throttled;
-		if (!ns)
-			return;
 		/* An idle CPU that ran nothing else meanwhile. */
 		idle = not_negative(idle - throttled);
 	}
-	if (idle) {
-		if (idle > ns)
-			idle = ns;
-		if (kind == WOKEN && idle <= longest_idle_exit) {
-			add(cpu, thread, WAKING, idle);
-		} else {
-			add(cpu, thread, kind + 1, idle);
-			kept_off(cpu, task, idle);
-		}
-		ns -= idle;
+	if (idle > ns)
+		idle = ns;
+	if (!idle)
+		return ns;
+	if (kind == WOKEN && idle <= longest_idle_exit) {
+		add(cpu, thread, WAKING, idle);
+	} else {
+		add(cpu, thread, kind + 1, idle);
+		kept_off(cpu, task, idle);
+	}
+	return ns - idle;
+}
+
+/*
+ * Names the task that had the CPU at the end of a wait, if it is known: a thread of the kernel, which got it at the
+ * begin, is soon done.
+ */
+RARE int name_last(struct thread *thread, struct task_struct *prev, int is_own)
+{
+	if (!thread)
+		return 0;
+	if (prev) {
+		thread->by[0] = first_of(prev);
+		thread->by[1] = second_of(prev);
+		thread->by_whom = is_own ? BY_OWN : BY_OTHER;
+	} else if (thread->by_whom == BY_NONE) {
+		thread->by[0] = 0;
+	}
+	return 0;
+}
+
+/* A wait of a kind has ended on a CPU that `prev` had until now. */
+INLINE void waited(struct cpu *cpu, const u32 *here, struct thread *thread, u32 kind, const struct thread *left,
+		   struct task_struct *prev, u32 out, struct task_struct *task, u64 began, u64 now)
+{
+	u64 ns = not_negative(now - began);
+	struct rival *rival = 0;
+
+	if (thread->cpu != *here || thread->idle != cpu->idle || sees_quotas) {
+		ns = rest_of_wait(cpu, thread, task, began, now);
 		if (!ns)
 			return;
 	}
 	thread->ns[kind] += ns;
-	if (out) {
-		first = first_of(prev);
-		second = second_of(prev);
+	if (kind == PREEMPTED) {
+		if (thread->by_whom <= BY_KERNEL)
+			name_last(thread, out && thread->cpu == *here ? prev : 0, left != 0);
+		rival = rival_of(cpu, thread->by[0], thread->by[1], thread->by_whom);
+	} else if (out && thread->cpu == *here) {
+		rival = rival_of(cpu, first_of(prev), second_of(prev), left ? BY_OWN : BY_OTHER);
 	}
-	/* Threads of the kernel are soon done: rather the task that had the CPU at the end. */
-	if (kind == PREEMPTED && thread->by[0] && !(first && thread->by_kernel)) {
-		first = thread->by[0];
-		second = thread->by[1];
-		is_own = thread->by_own;
-	}
-	if (first)
-		rival = rival_of(cpu, first, second, is_own);
 	if (rival) {
 		rival->waits[kind != WOKEN].ns += ns;
 		count(&rival->waits[kind != WOKEN].sum, ns);
@@ -462,17 +483,9 @@ INLINE int is_for_memory(struct task_struct *task)
 	return value >> __builtin_preserve_field_info(task->in_memstall, 5) != 0;
 }
 
-/* The state of a task that gives its CPU up. */
-INLINE u32 state_of(const struct thread *thread, struct task_struct *task, int preempted)
+/* The state of a task that gives its CPU up by itself. */
+INLINE u32 state_of(const struct thread *thread, struct task_struct *task, u64 state)
 {
-	u64 state = raw_state(task);
-
-	/*
-	 * Read here and not taken from the event's last argument (5.18), which calls one asleep that does not go to sleep
-	 * as a signal is pending. One that another CPU wakes up already is TASK_WAKING: asleep, and not for long.
-	 */
-	if (preempted || !state)
-		return PREEMPTED;
 	if (state == TASK_INTERRUPTIBLE)
 		return is_forced(thread, task) ? BLOCKED : SLEPT;
 	if (state & TASK_DEAD)
@@ -511,11 +524,17 @@ INLINE void ends(struct cpu *cpu, struct thread *thread, u64 now)
 	become(thread, ENDED, now);
 }
 
-INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct thread *came, struct task_struct *prev,
-		     struct task_struct *next, u32 in, int preempted, u64 now)
+/* Whether a switch takes the CPU away from a task, in whatever state that is. */
+INLINE int is_preemption(const u64 *args)
 {
+	return (u8)args[0] != 0;
+}
+
+INLINE void gives_up(struct cpu *cpu, const u32 *here, struct thread *thread, struct thread *came,
+		     struct task_struct *prev, struct task_struct *next, u32 in, const u64 *args, u64 now)
+{
+	u64 raw, ns = not_negative(now - leave(thread));
 	u32 kind = thread->state, state;
-	u64 ns = not_negative(now - leave(thread));
 
 	if (kind == RAN || kind == UNSEEN) {
 		add(cpu, thread, RAN, ns);
@@ -524,69 +543,98 @@ INLINE void gives_up(struct cpu *cpu, u32 here, struct thread *thread, struct th
 		thread->woken = 0;
 		add(cpu, thread, kind, ns);
 	}
-	state = state_of(thread, prev, preempted);
-	if (state == PREEMPTED) {
-		want(thread, cpu, here, prev);
-		thread->by_kernel = !came && (next->flags & PF_KTHREAD) != 0;
-		thread->by[0] = in ? first_of(next) : 0;
+	/*
+	 * Read here and not taken from the event's last argument (5.18), which calls one asleep that does not go to sleep
+	 * as a signal is pending. One that another CPU wakes up already is TASK_WAKING: asleep, and not for long.
+	 */
+	raw = raw_state(prev);
+	if (!raw || is_preemption(args)) {
+		want(thread, cpu, *here, prev);
+		thread->by[0] = first_of(next);
 		thread->by[1] = second_of(next);
-		thread->by_own = came != 0;
-	} else if (state == BLOCKED_MEMORY) {
-		needs_memory(cpu, prev);
-	} else if (state == ENDED) {
-		return ends(cpu, thread, now);
+		if (came)
+			thread->by_whom = BY_OWN;
+		else if (in)
+			thread->by_whom = next->flags & PF_KTHREAD ? BY_KERNEL : BY_OTHER;
+		else
+			thread->by_whom = BY_NONE;
+		return become(thread, PREEMPTED, now);
 	}
+	state = state_of(thread, prev, raw);
+	if (state == BLOCKED_MEMORY)
+		needs_memory(cpu, prev);
+	else if (state == ENDED)
+		return ends(cpu, thread, now);
 	become(thread, state, now);
 }
 
-INLINE void gets(struct cpu *cpu, u32 here, struct thread *thread, struct thread *left, struct task_struct *prev,
-		 u32 out, struct task_struct *next, u64 now)
+INLINE void gets(struct cpu *cpu, const u32 *here, struct thread *thread, struct thread *left,
+		 struct task_struct *prev, u32 out, struct task_struct *next, u64 now)
 {
 	u32 kind = thread->state;
-	u64 woken = thread->woken, since = leave(thread);
+	u64 since = leave(thread), woken;
 
-	if (woken) {
-		u64 ns = not_negative(woken - since);
-
-		/* Constants make short programs of these. */
-		if (kind == SLEPT)
-			add(cpu, thread, SLEPT, ns);
-		else
-			add(cpu, thread, kind, ns);
-		thread->woken = 0;
-		kind = WOKEN;
-		since = woken;
-	} else if (kind == UNSEEN) {
+	if (kind == UNSEEN)
 		kind = thread->assumed ? RAN : PREEMPTED;
-	}
-	if (kind == WOKEN)
-		waited(cpu, here, thread, WOKEN, left, prev, out, next, since, now);
-	else if (kind == PREEMPTED)
+	if (kind == PREEMPTED) {
 		waited(cpu, here, thread, PREEMPTED, left, prev, out, next, since, now);
-	else
+	} else if ((woken = thread->woken) || kind == WOKEN) {
+		if (woken) {
+			u64 ns = not_negative(woken - since);
+
+			/* Constants make short programs of these. */
+			if (kind == SLEPT)
+				add(cpu, thread, SLEPT, ns);
+			else
+				add(cpu, thread, kind, ns);
+			since = woken;
+		}
+		waited(cpu, here, thread, WOKEN, left, prev, out, next, since, now);
+		thread->woken = 0;
+	} else {
 		add(cpu, thread, kind, not_negative(now - since));
-	become(thread, thread->reclaims ? RECLAIMED : RAN, now);
+	}
+	become(thread, thread->runs_as, now);
 }
 
-/* A CPU switches between two tasks, of which one is followed, or the idle task. */
-INLINE void change(const u32 *here, struct thread *left, struct thread *came, struct task_struct *prev, u32 out,
-		   struct task_struct *next, u32 in, int preempted, u64 now)
+/* The CPU that switches from a task; one that was idle is not any more. */
+INLINE struct cpu *cpu_after(u32 out, const u32 *here, u64 now)
 {
 	struct cpu *cpu = map_lookup(&cpus, here);
 
+	/* Some kernels of virtual machines trace no switch when a CPU leaves idle. */
+	if (cpu && cpu->idle & IS_IDLE)
+		cpu->idle = out ? cpu->idle_before : idle_at(cpu->idle, now);
+	return cpu;
+}
+
+/* A CPU switches to a thread that is followed. */
+INLINE void to_followed(const u32 *here, struct thread *left, struct thread *came, struct task_struct *prev, u32 out,
+			struct task_struct *next, u32 in, const u64 *args, u64 now)
+{
+	struct cpu *cpu = cpu_after(out, here, now);
+
 	if (!cpu)
 		return;
-	/* Some kernels of virtual machines trace no switch when a CPU leaves idle. */
-	if (cpu->idle & IS_IDLE)
-		cpu->idle = out ? cpu->idle_before : idle_at(cpu->idle, now);
+	if (left)
+		gives_up(cpu, here, left, came, prev, next, in, args, now);
+	gets(cpu, here, came, left, prev, out, next, now);
+}
+
+/* A CPU switches to another task, or the idle task, from one that is followed or the idle task. */
+INLINE void to_other(const u32 *here, struct thread *left, struct task_struct *prev, u32 out, struct task_struct *next,
+		     u32 in, const u64 *args, u64 now)
+{
+	struct cpu *cpu = cpu_after(out, here, now);
+
+	if (!cpu)
+		return;
 	if (!in) {
 		cpu->idle_before = cpu->idle;
 		cpu->idle = IS_IDLE | (now - cpu->idle);
 	}
 	if (left)
-		gives_up(cpu, *here, left, came, prev, next, in, preempted, now);
-	if (came)
-		gets(cpu, *here, came, left, prev, out, next, now);
+		gives_up(cpu, here, left, 0, prev, next, in, args, now);
 }
 
 /* The thread that runs, if it is followed. */
@@ -643,7 +691,7 @@ int mm_vmscan_memcg_reclaim_begin(u64 *args)
 
 	if (!thread)
 		return 0;
-	thread->reclaims = 1;
+	thread->runs_as = RECLAIMED;
 	reclaims(thread, RAN, RECLAIMED);
 	return 0;
 }
@@ -653,9 +701,9 @@ int mm_vmscan_memcg_reclaim_end(u64 *args)
 {
 	struct thread *thread = this_thread();
 
-	if (!thread || !thread->reclaims)
+	if (!thread || thread->runs_as != RECLAIMED)
 		return 0;
-	thread->reclaims = 0;
+	thread->runs_as = RAN;
 	reclaims(thread, RECLAIMED, RAN);
 	needs_memory(cpu_of(this_cpu()), this_task());
 	return 0;
@@ -705,7 +753,7 @@ RARE int claim(struct task_struct *task, u32 state)
 		if (probe)
 			thread_at(table, tid)->displaced = 1;
 		thread->tid = tid;
-		thread->reclaims = 0;
+		thread->runs_as = RAN;
 		want(thread, cpu, there, task);
 		become(thread, state, now);
 		cpu->began++;

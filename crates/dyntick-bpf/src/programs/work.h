@@ -26,6 +26,7 @@ INLINE void begin_work(struct row *row, u32 place, u64 what)
 	row->worker = thread;
 	row->work_began = row->work.start;
 	row->work_ran = 0;
+	row->works = row->pauses + 1;
 	if (!is_in_a_turn(row, thread))
 		row->work.start = 0;
 }
@@ -39,6 +40,7 @@ INLINE void end_work(struct row *row)
 		return;
 	ns = ran + lasted(row, &row->work, now_ns());
 	row->work.start = 0;
+	row->works = row->pauses;
 	took_at_last(slot, ns, ran);
 	if (ns > details_over)
 		tell(row->work.slot, row->work_began, ns);
@@ -50,13 +52,13 @@ INLINE struct paused *paused_of(struct row *row, u32 worker)
 }
 
 /* The kworker is switched out. */
-RARE int pause_work(struct row *row, struct task_struct *worker, u64 now)
+INLINE void pause_work(struct row *row, struct task_struct *worker, u64 now)
 {
 	struct paused *paused;
 	u64 ns;
 
-	if (!row || row->worker != (u32)worker->pid)
-		return 0;
+	if (row->worker != (u32)worker->pid)
+		return;
 	paused = paused_of(row, worker->pid);
 	ns = lasted(row, &row->work, now);
 	row->work.start = 0;
@@ -68,22 +70,23 @@ RARE int pause_work(struct row *row, struct task_struct *worker, u64 now)
 	paused->runtime = worker->se.sum_exec_runtime;
 	paused->slot = row->work.slot;
 	paused->thread = worker->pid;
-	return 0;
 }
 
 /* A kworker in the middle of a work item is switched to. */
-RARE int resume_work(struct row *row, struct task_struct *worker, u64 now)
+INLINE void resume_work(struct row *row, struct task_struct *worker, u64 now)
 {
 	struct paused *paused;
 
 	/* A place without one has 0 for a thread. */
-	if (!row || !worker->pid)
-		return 0;
+	if (!worker->pid)
+		return;
 	paused = paused_of(row, worker->pid);
+	if (paused->thread != (u32)worker->pid)
+		return;
 	row->pauses--;
 	paused->thread = 0;
 	if (paused->runtime != worker->se.sum_exec_runtime)
-		return 0;
+		return;
 	row->work_began = paused->began;
 	row->work_ran = paused->ran;
 	row->worker = (u32)worker->pid;
@@ -91,5 +94,17 @@ RARE int resume_work(struct row *row, struct task_struct *worker, u64 now)
 	row->work.slot = paused->slot;
 	row->work.stolen = row->stolen;
 	row->work.start = now;
+}
+
+/* A CPU with work items that have begun switches between two tasks. */
+RARE int switch_work(struct row *row, struct task_struct *prev, struct task_struct *next, u64 now)
+{
+	if (!row)
+		return 0;
+	if (row->work.start)
+		pause_work(row, prev, now);
+	if (row->pauses)
+		resume_work(row, next, now);
+	row->works = row->pauses + (row->work.start != 0);
 	return 0;
 }

@@ -10,9 +10,9 @@ use crate::thread::now_ns;
 use aya::{Btf, Ebpf};
 use dyntick_bpf::FOLLOWED;
 use dyntick_bpf::layout::kind::{
-    BLOCKED, ENDED, FREE, KINDS, PREEMPTED, SLEPT, STOPPED, TRACED, UNSEEN, WOKEN,
+    BLOCKED, ENDED, FREE, KINDS, PREEMPTED, RAN, SLEPT, STOPPED, TRACED, UNSEEN, WOKEN,
 };
-use dyntick_bpf::layout::{MAX_CPUS, NO_THREAD, RIVALS, THREAD_PROBES, THREADS};
+use dyntick_bpf::layout::{MAX_CPUS, NO_THREAD, RIVALS, THREAD_PROBES, THREADS, by};
 use dyntick_bpf::waits::{CPUS, Cpu, IS_IDLE, LOCKS, RECLAIMS, TRACEPOINTS, Thread, idle_at};
 use dyntick_model::CpuList;
 use memmap2::MmapRaw;
@@ -154,7 +154,8 @@ impl Waits {
         };
         let since = now_ns();
         let idle = self.idle_until(cpu, since);
-        Some(Thread { tid: thread, state: state as u32, since, idle, cpu, ..Thread::default() })
+        let (state, runs_as) = (state as u32, RAN as u8);
+        Some(Thread { tid: thread, state, since, idle, cpu, runs_as, ..Thread::default() })
     }
 
     /// A free slot for a thread.
@@ -233,8 +234,8 @@ impl Waits {
         let parts = in_progress(&thread, now, self.idle_until(thread.cpu, now), self.longest_idle_exit_ns);
         for (kind, ns) in parts.into_iter().filter(|(_, ns)| *ns > 0) {
             totals.kinds[kind].add_open(ns);
-            if kind == PREEMPTED && thread.by[0] != 0 && thread.by_kernel == 0 {
-                totals.rival(kind, Rival::of(&thread.by, thread.by_own != 0)).add_open(ns);
+            if kind == PREEMPTED && thread.by[0] != 0 && thread.by_whom > by::KERNEL {
+                totals.rival(kind, Rival::of(&thread.by, thread.by_whom == by::OWN)).add_open(ns);
             }
         }
     }
