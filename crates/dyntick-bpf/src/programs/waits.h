@@ -269,15 +269,20 @@ INLINE int is(const struct rival *rival, u64 first, u64 second)
 }
 
 /* The place of a rival that is not where it belongs, or not there at all yet; 2 * RIVALS if there is no room. */
-APART u32 search_rival(u64 first, u64 second, u32 place)
+APART u32 search_rival(u64 first, u64 second, u64 place)
 {
 	struct cpu *cpu = cpu_of(this_cpu());
 
 	if (!cpu)
 		return 2 * RIVALS;
 	for (u32 probe = 0; probe < RIVAL_PROBES; probe++) {
-		u32 at = (place & RIVALS) | ((place + probe) & (RIVALS - 1));
-		struct rival *rival = &cpu->rivals[at];
+		u64 at = (place & RIVALS) | ((place + probe) & (RIVALS - 1));
+		struct rival *rival;
+
+		/* The verifier of 6.1 knows no limit of two numbers together, and the compiler would leave the mask out. */
+		COMPUTED(at);
+		at &= 2 * RIVALS - 1;
+		rival = &cpu->rivals[at];
 
 		if (!rival->name[0]) {
 			rival->name[1] = second;
@@ -293,11 +298,12 @@ APART u32 search_rival(u64 first, u64 second, u32 place)
 /* The waits in which tasks of this name had the CPU; none if there is no room. */
 INLINE struct rival *rival_of(struct cpu *cpu, u64 first, u64 second, u32 whose)
 {
-	u32 place = ((first ^ second) * MIX >> 58) | (whose & RIVALS);
+	u64 place = ((first ^ second) * MIX >> 58) ^ whose;
 	struct rival *rival;
 
 	if (!first)
 		return 0;
+	COMPUTED(place);
 	rival = &cpu->rivals[place & (2 * RIVALS - 1)];
 	if (is(rival, first, second))
 		return rival;
