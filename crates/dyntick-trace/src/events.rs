@@ -3,6 +3,7 @@
 //! kernel they are there, and what is not known without them. Those of interrupts that no device sends
 //! are in `arch/`.
 
+use super::Format;
 use super::arch::x86;
 use super::fields::Fields;
 use super::{COMPAT_CALL, FAULT_END, IRQ_WORKS, RCU_TASKS_TRACE, RWSEM_WRITE, THROTTLED_THREAD};
@@ -425,6 +426,18 @@ pub fn consequences(missing: &[String]) -> Vec<String> {
     let all = EVENTS.iter().map(|event| (event.name, event.without)).chain([WITHOUT_VECTORS]);
     let of = all.filter(|(event, words)| !words.is_empty() && missing.iter().any(|name| name == event));
     of.map(|(_, words)| words.to_owned()).collect()
+}
+
+/// Returns true if events of this name are read and not only counted.
+pub fn is_read(name: &str) -> bool {
+    by_name_alone(name).is_some() || read_as(name).is_some()
+}
+
+/// Returns true if an event of this name can be read by its format.
+pub fn is_readable(name: &str, format: &Format) -> bool {
+    let has = |field: &&str| format.field(field).is_some();
+    let own = read_as(name).map_or(&[][..], |known| known.fields);
+    is_read(name) && has(&"common_pid") && own.iter().all(has)
 }
 
 /// Returns the way to read an event; none if it is only counted.

@@ -7,6 +7,7 @@
 mod arch;
 mod decode;
 pub mod events;
+mod families;
 mod fields;
 mod format;
 mod merge;
@@ -17,8 +18,10 @@ mod room;
 mod scan;
 mod symbols;
 mod user_stacks;
+mod write;
 
 pub use decode::{DecodeError, Decoded, Decoder, Pages};
+pub use families::lacking;
 pub use format::{Field, Format, FormatError};
 pub use merge::{Blocks, Merged, merge};
 pub use probes::{
@@ -26,8 +29,9 @@ pub use probes::{
     THROTTLED_THREAD, UNTHROTTLED, UPROBE_TRAP, WATCH_POINT,
 };
 pub use recording::{CpuStats, Metadata, Recording};
-pub use ring::{Lost, RingError, is_behind_a_gap};
+pub use ring::{Lost, RingError, for_each as for_each_record, is_behind_a_gap};
 pub use room::room_for_events;
 pub use scan::{Scanned, Scanner};
 pub use symbols::{SymbolTable, address_of, addresses_of, resolve};
 pub use user_stacks::UserStacks;
+pub use write::PageWriter;

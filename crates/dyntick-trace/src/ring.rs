@@ -3,16 +3,16 @@
 //! (`kernel/trace/ring_buffer.c`, `Documentation/trace/ring-buffer-design.rst`; the same in 6.1 to 7.2).
 
 /// Bytes in front of a page's records: a time stamp and the length of what follows.
-const HEADER: usize = 16;
+pub(super) const HEADER: usize = 16;
 
 /// Set in the length where events were lost before this page …
-const MISSED: u64 = 1 << 31;
+pub(super) const MISSED: u64 = 1 << 31;
 /// … and where their number follows the records.
-const MISSED_STORED: u64 = 1 << 30;
+pub(super) const MISSED_STORED: u64 = 1 << 30;
 const LENGTH_MASK: u64 = (1 << 20) - 1;
 
-const PADDING: u32 = 29;
-const TIME_EXTEND: u32 = 30;
+pub(super) const PADDING: u32 = 29;
+pub(super) const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 /// An absolute time stamp carries 59 bits; the rest comes from the page's.
 const STAMP_MASK: u64 = (1 << 59) - 1;
