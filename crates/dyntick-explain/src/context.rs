@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The kernel and the machine on which the events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// Ticks per second (`CONFIG_HZ`).
+    /// Ticks per second (`CONFIG_HZ`); 0 if it is not known.
     pub hz: u32,
     /// The CPUs of `nohz_full=` (or `isolcpus=nohz,`).
     pub nohz_full: CpuList,
@@ -60,6 +60,11 @@ pub struct Known {
     pub bpf_scheduler: bool,
     /// True if the kernel is built without CONFIG_NO_HZ_FULL.
     pub no_adaptive_ticks: bool,
+    /// True if the lists of isolated CPUs and of those with offloaded callbacks are not known, as of another tool's
+    /// trace: a CPU that is not in them may still be one.
+    pub isolation_unknown: bool,
+    /// True if it is not known which CPUs may stop their tick while they are busy.
+    pub adaptive_unknown: bool,
     /// True if the kernel is known not to throttle real-time tasks.
     pub no_real_time_limit: bool,
     /// The command that the recording is about.
@@ -100,10 +105,10 @@ pub enum Class {
 }
 
 impl Context {
-    /// The period of the tick, ns: `TICK_NSEC` in `include/vdso/jiffies.h`.
+    /// The period of the tick, ns: `TICK_NSEC` in `include/vdso/jiffies.h`; 0 if it is not known.
     pub fn tick_ns(&self) -> u64 {
-        let hz = u64::from(self.hz.max(1));
-        (NANOS_PER_SEC + hz / 2) / hz
+        let hz = u64::from(self.hz);
+        (NANOS_PER_SEC + hz / 2).checked_div(hz).unwrap_or(0)
     }
 
     /// The length of the window, s.

@@ -69,8 +69,11 @@ impl Versions {
         Self { since: Some(since), until: Some(until) }
     }
 
-    /// Returns true if a kernel is in the range.
+    /// Returns true if a kernel is in the range. One that is not known is in the range of all kernels only.
     pub fn contains(self, kernel: &KernelVersion) -> bool {
+        if !kernel.is_known() {
+            return self == Self::ALL;
+        }
         let kernel = (kernel.major, kernel.minor);
         self.since.is_none_or(|since| kernel >= since) && self.until.is_none_or(|until| kernel < until)
     }
@@ -119,6 +122,8 @@ impl RuleFix {
         let effect = self.remarked_effect();
         if effect.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
             effect
+        } else if !kernel.is_known() {
+            format!("{effect} Tried on 6.1 or 6.12; which kernel this is, the trace does not say.").into()
         } else {
             format!("{effect} Tried on 6.1 or 6.12, not on this kernel.").into()
         }

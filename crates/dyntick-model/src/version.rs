@@ -42,6 +42,21 @@ impl FromStr for KernelVersion {
     }
 }
 
+/// The release of a kernel that is not known, e.g. of a trace in a text.
+const UNKNOWN: &str = "unknown";
+
+impl KernelVersion {
+    /// The version of a kernel that is not known: older than all, so that nothing which newer ones have is claimed.
+    pub fn unknown() -> Self {
+        Self { major: 0, minor: 0, point: 0, release: UNKNOWN.to_owned() }
+    }
+
+    /// Returns true if it is known.
+    pub fn is_known(&self) -> bool {
+        self.release != UNKNOWN
+    }
+}
+
 impl fmt::Display for KernelVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.release)
@@ -57,7 +72,7 @@ impl From<KernelVersion> for String {
 impl TryFrom<String> for KernelVersion {
     type Error = KernelVersionError;
     fn try_from(text: String) -> Result<Self, KernelVersionError> {
-        text.parse()
+        if text == UNKNOWN { Ok(Self::unknown()) } else { text.parse() }
     }
 }
 
@@ -76,5 +91,8 @@ mod tests {
         assert_eq!(version("6.18-rc3"), (6, 18, 0));
         assert!("linux".parse::<KernelVersion>().is_err());
         assert!("6".parse::<KernelVersion>().is_err());
+        assert!("unknown".parse::<KernelVersion>().is_err());
+        let unknown = KernelVersion::try_from(KernelVersion::unknown().to_string()).unwrap();
+        assert!(!unknown.is_known() && unknown < "5.10".parse().unwrap());
     }
 }

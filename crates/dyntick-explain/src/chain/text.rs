@@ -90,6 +90,7 @@ impl Display for Step {
                 "this kernel has no CONFIG_NO_HZ_FULL: none of its CPUs may stop its tick while it is busy",
             ),
             NotAdaptive { cpu } => write!(f, "CPU {cpu} is not in nohz_full"),
+            TickedAtHz { victim, hz: 0 } => write!(f, "it was busy with {victim}, so its tick ran HZ times a second"),
             TickedAtHz { victim, hz } => write!(f, "it was busy with {victim}, so its tick ran at HZ={hz}"),
             TicksInIsolation { cpu } => write!(f, "CPU {cpu} is isolated and ticks, and ran it"),
             AdaptiveCpus { cpus } => write!(f, "nohz_full={cpus} is in use"),

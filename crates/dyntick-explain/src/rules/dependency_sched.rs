@@ -41,7 +41,7 @@ pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
         let by = newcomer.woken_by.as_ref().filter(|by| by.task != *task);
         chain.extend(by.map(|by| Step::MadeRunnable { by: by.into(), task: task.clone(), cpu }));
     }
-    if !case.context.isolated.contains(cpu) {
+    if !case.context.isolated.contains(cpu) && !case.context.known.isolation_unknown {
         chain.push(Step::LoadBalanced { cpu });
     }
     chain.push(case.effect(competitors));

@@ -33,7 +33,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     let cpu = case.cpu();
     let due = case.due_timer().map(|timer| Step::TimerDueInTick { function: timer.function.clone() });
     let raised = case.facts.raised.contains(&Softirq::Rcu);
-    let offloaded = case.context.rcu_nocbs.contains(cpu);
+    let offloaded = case.context.rcu_nocbs.contains(cpu) || case.context.known.isolation_unknown;
     let rcu = (raised && !offloaded).then_some(Step::RcuNotOffloaded { cpu });
     Finding::new(CauseId::of(&RULE), due.into_iter().chain(rcu).chain([Step::IdleWithTick { cpu }]))
 }

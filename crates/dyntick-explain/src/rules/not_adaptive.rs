@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
-    if *case.kind != Kind::Tick || case.adaptive() || case.idle() {
+    let is_known = !case.context.known.adaptive_unknown;
+    if *case.kind != Kind::Tick || !is_known || case.adaptive() || case.idle() {
         return None;
     }
     let ticked = Step::TickedAtHz { victim: case.facts.victim.clone(), hz: case.context.hz };
