@@ -10,11 +10,13 @@ mod bytes;
 mod clock;
 mod output;
 mod survey;
+mod trace_dat;
 mod unpack;
 
 pub use bytes::{Bytes, Damage};
 pub use output::{Layout, Sink};
 pub use survey::Seen;
+pub use trace_dat::read as read_trace_dat;
 
 use dyntick_trace::CpuStats;
 use std::collections::BTreeMap;
@@ -22,13 +24,18 @@ use std::collections::BTreeMap;
 /// The kind of a file, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// A file of trace-cmd.
+    TraceDat,
 }
 
 /// The number of bytes by which a file is recognised.
 pub const HEAD: usize = 4096;
 
 /// Recognises a file by its first bytes, at least [`HEAD`] of them if the file has that many.
-pub fn recognise(_: &[u8]) -> Option<Kind> {
+pub fn recognise(head: &[u8]) -> Option<Kind> {
+    if head.starts_with(trace_dat::MAGIC) {
+        return Some(Kind::TraceDat);
+    }
     None
 }
 
