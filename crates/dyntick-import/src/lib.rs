@@ -10,12 +10,14 @@ mod bytes;
 mod clock;
 mod output;
 mod survey;
+mod text;
 mod trace_dat;
 mod unpack;
 
 pub use bytes::{Bytes, Damage};
 pub use output::{Layout, Sink};
 pub use survey::Seen;
+pub use text::read as read_text;
 pub use trace_dat::read as read_trace_dat;
 
 use dyntick_trace::CpuStats;
@@ -26,6 +28,8 @@ use std::collections::BTreeMap;
 pub enum Kind {
     /// A file of trace-cmd.
     TraceDat,
+    /// The text of a trace.
+    Text,
 }
 
 /// The number of bytes by which a file is recognised.
@@ -36,7 +40,7 @@ pub fn recognise(head: &[u8]) -> Option<Kind> {
     if head.starts_with(trace_dat::MAGIC) {
         return Some(Kind::TraceDat);
     }
-    None
+    text::is_text(head).then_some(Kind::Text)
 }
 
 /// The facts that a file has beside its events.
