@@ -9,6 +9,7 @@
 mod bytes;
 mod clock;
 mod output;
+mod perf;
 mod survey;
 mod text;
 mod trace_dat;
@@ -16,6 +17,7 @@ mod unpack;
 
 pub use bytes::{Bytes, Damage};
 pub use output::{Layout, Sink};
+pub use perf::read as read_perf;
 pub use survey::Seen;
 pub use text::read as read_text;
 pub use trace_dat::read as read_trace_dat;
@@ -28,6 +30,8 @@ use std::collections::BTreeMap;
 pub enum Kind {
     /// A file of trace-cmd.
     TraceDat,
+    /// A file of perf.
+    Perf,
     /// The text of a trace.
     Text,
 }
@@ -39,6 +43,9 @@ pub const HEAD: usize = 4096;
 pub fn recognise(head: &[u8]) -> Option<Kind> {
     if head.starts_with(trace_dat::MAGIC) {
         return Some(Kind::TraceDat);
+    }
+    if head.starts_with(perf::MAGIC) {
+        return Some(Kind::Perf);
     }
     text::is_text(head).then_some(Kind::Text)
 }
