@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The context from the observed state of the machine.
 pub(crate) fn of(about: &About) -> Context {
     let About { machine, threads, cpus, window_ns, .. } = about;
-    let comms = threads.iter().map(|(number, thread)| (*number, name_of(thread).as_str().into())).collect();
+    let names = about.foreign.iter().flat_map(|foreign| &foreign.names);
+    let names = names.map(|(number, name)| (*number, clean(beginning(name, LONGEST_NAME)).as_str().into()));
+    let comms = threads.iter().map(|(number, thread)| (*number, name_of(thread).as_str().into()));
     Context {
         hz: machine.hz,
         nohz_full: machine.cpus.nohz_full.clone(),
@@ -21,7 +23,7 @@ pub(crate) fn of(about: &About) -> Context {
         kernel: machine.kernel.clone(),
         window: *window_ns,
         timekeeper: None,
-        comms,
+        comms: names.chain(comms).collect(),
         known: known(about),
     }
 }
@@ -74,6 +76,8 @@ fn known(about: &About) -> Known {
         crowds: crowds(threads),
         bpf_scheduler: machine.sched_ext.enabled,
         no_real_time_limit: machine.settings.no_real_time_limit,
+        isolation_unknown: about.foreign.is_some(),
+        adaptive_unknown: about.foreign.as_ref().is_some_and(|foreign| !foreign.adaptive_known),
         no_adaptive_ticks: machine.settings.lacks("nohz_full="),
         command: KnownCommand {
             process: about.process,

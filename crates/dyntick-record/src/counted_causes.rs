@@ -147,6 +147,9 @@ pub(crate) fn clock(about: &About, summary: &Summary) -> Option<CauseFindings> {
 /// names them, because they come late in a list that is sorted by time.
 pub(crate) fn limits(about: &About) -> Vec<String> {
     let (before, after) = &about.counts;
+    if about.foreign.is_some() {
+        return Vec::new();
+    }
     if before.smis.is_empty() {
         return vec![
             "SMIs are not counted, which needs an Intel CPU, `modprobe msr` and CAP_SYS_RAWIO".to_owned(),
@@ -200,6 +203,7 @@ pub(crate) mod tests {
             ended: None,
             mappings: BTreeMap::new(),
             trigger: None,
+            foreign: None,
         }
     }
 

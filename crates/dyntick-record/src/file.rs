@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A record as one file.
 
+use crate::foreign::{self, Refused};
 use crate::stored::{self, Stored};
 use crate::trouble::Trouble;
 use crate::{Record, Trace};
+use dyntick_import::ImportError;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,8 +24,19 @@ pub enum FileError {
         source: std::io::Error,
     },
     /// A file that is not a record.
-    #[error("{0} is not a record of `dyntick record`")]
+    #[error(
+        "{0} is not a record of `dyntick record`, and no trace of a known tool (trace.dat, perf.data, or the text of \
+         tracefs, trace-cmd report or perf script)"
+    )]
     Foreign(PathBuf),
+    /// A trace of another tool that cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: ImportError,
+    },
     /// A record of another version of dyntick.
     #[error(
         "{path} has format {version}, but this dyntick reads format {}: use the dyntick version that \
@@ -85,7 +98,8 @@ impl Record {
         keep(path, file).map_err(io)
     }
 
-    /// Opens a record in a file. The trace is not read before it is explained.
+    /// Opens a record in a file. Its trace is not read before it is explained; that of another tool is read into a
+    /// temporary file.
     ///
     /// # Errors
     /// A file that cannot be read, is not a record, is damaged, or has another format.
@@ -95,7 +109,19 @@ impl Record {
         if !file.metadata().map_err(io)?.is_file() {
             return Self::read_from(file, path);
         }
-        Self::stored(file).map_err(|trouble| trouble.at(path))
+        Self::of_any_tool(file, path)
+    }
+
+    /// Opens a record, or the trace of another tool.
+    fn of_any_tool(file: File, path: &Path) -> Result<Self, FileError> {
+        let own = |path: &Path| path.to_owned();
+        match foreign::read(&file) {
+            Ok(Some(record)) => Ok(record),
+            Ok(None) => Self::stored(file).map_err(|trouble| trouble.at(path)),
+            Err(Refused::Io(what, source)) => Err(FileError::Io { what, path: own(path), source }),
+            Err(Refused::Import(source)) => Err(FileError::Import { path: own(path), source }),
+            Err(Refused::Record(trouble)) => Err(trouble.at(path)),
+        }
     }
 
     /// Reads a record from its bytes, e.g. from a pipe, through an unnamed file. `path` is for messages.
@@ -106,7 +132,7 @@ impl Record {
         let io = |source: std::io::Error| FileError::Io { what: "read", path: path.to_owned(), source };
         let mut file = dyntick_system::unnamed_in(&std::env::temp_dir()).map_err(io)?;
         std::io::copy(&mut source, &mut file).map_err(io)?;
-        Self::stored(file).map_err(|trouble| trouble.at(path))
+        Self::of_any_tool(file, path)
     }
 
     /// Opens a record whose trace stays in the file.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The findings about a record: the JSON of `dyntick explain`, from which its report is made.
 
-use crate::Ledger;
 use crate::verdict::{Cause, Kind, Loss, Verdict};
+use crate::{Ledger, Source};
 use dyntick_explain::fixes::PrintedFix;
 use dyntick_explain::rules::named::{COMMAND_TASK, OTHER_TASK};
 use dyntick_explain::{CauseId, Chain, rules};
@@ -31,6 +31,9 @@ pub struct Findings {
     pub threads: Option<ThreadFindings>,
     /// The time of the command's threads, or of those of `--of`, all of it; null where there is neither.
     pub ledger: Option<Ledger>,
+    /// The source of a trace that another tool made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The number of lost events by CPU. If there are any, counts are too low and causes may be wrong.
     pub lost_events: BTreeMap<u32, u64>,
     /// The recorded CPUs that were offline at some time: their figures do not hold.

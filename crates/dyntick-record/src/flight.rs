@@ -123,6 +123,7 @@ impl FlightRecorder {
             ended: None,
             mappings: BTreeMap::new(),
             trigger: None,
+            foreign: None,
         };
         Ok(FlightRecords { metadata, about })
     }

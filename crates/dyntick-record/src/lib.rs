@@ -24,6 +24,7 @@ mod explained;
 mod file;
 mod findings;
 mod flight;
+mod foreign;
 mod frames;
 mod functions;
 mod last;
@@ -53,12 +54,14 @@ pub mod verdict;
 pub use cost::{Cost, cost};
 pub use detect::Conditions;
 pub use ending::{record_command, record_process, record_until_interrupted};
+pub use events::events_of_record;
 pub use explained::Explained;
 pub use file::FileError;
 pub use findings::{
     CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, Section, StackCount,
     ThreadFindings, Unattributed,
 };
+pub use foreign::{Foreign, Source};
 pub use last::snapshot_name;
 pub use ledger::{
     By, Ledger, Mover, PREEMPTED, PROBE, Part, SystemCall, ThreadLedger, memory_limit, most_reached,
@@ -130,6 +133,9 @@ pub struct About {
     /// The reason for the snapshot, if the record is one of a recording that went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    /// The source of a trace that another tool made, and what it has instead of the facts above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<Foreign>,
 }
 
 impl About {

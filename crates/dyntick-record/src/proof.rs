@@ -303,6 +303,7 @@ mod tests {
             ended: None,
             mappings: BTreeMap::new(),
             trigger: None,
+            foreign: None,
         };
         about.machine.cpus.online = "0-3".parse().unwrap();
         about.machine.command_line = "quiet".to_owned();

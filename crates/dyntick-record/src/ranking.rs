@@ -38,6 +38,7 @@ impl Explained<'_> {
             cpus,
             threads,
             ledger,
+            source: about.foreign.as_ref().map(|foreign| foreign.source.clone()),
             lost_events: self.lost.clone(),
             offline: about.offline.clone(),
             undecoded: self.undecoded,

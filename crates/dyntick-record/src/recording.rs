@@ -136,6 +136,7 @@ impl<'a> Recording<'a> {
             ended: None,
             mappings,
             trigger,
+            foreign: None,
         }
     }
 

@@ -308,6 +308,29 @@ class PrintedFix(TypedDict):
     """
 
 
+class Source(TypedDict):
+    """
+    The tool that made a trace, and what the trace lacks.
+    """
+
+    clock: str | None
+    """
+    The trace clock; null if the file does not name it.
+    """
+    events: dict[str, int]
+    """
+    The number of records of each event, by `system:name`.
+    """
+    format: str
+    """
+    The format of the file and its tool, in words.
+    """
+    limits: list[str]
+    """
+    The limits of the findings, in words, to be read first: what the file does not have.
+    """
+
+
 class StackCount(TypedDict):
     """
     A call stack that caused interruptions.
@@ -777,6 +800,10 @@ class DyntickExplain(TypedDict):
     seconds: float
     """
     The length of the recording, s.
+    """
+    source: NotRequired[Source | None]
+    """
+    The source of a trace that another tool made.
     """
     threads: NotRequired[ThreadFindings | None]
     """

@@ -42,6 +42,11 @@ impl What {
         !self.command.is_empty()
     }
 
+    /// The CPUs that were named.
+    pub fn cpus(&self) -> Option<&CpuList> {
+        self.cpus.as_ref()
+    }
+
     /// Returns true if a command or a process is named.
     pub fn follows_a_process(&self) -> bool {
         self.pid.is_some() || self.runs_a_command()

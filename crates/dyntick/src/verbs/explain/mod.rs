@@ -7,7 +7,7 @@ mod report;
 use super::recording::{What, options, take};
 use crate::gate::Limits;
 use crate::output::{self, Target};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use dyntick_check::shell;
 use dyntick_contract::explain::Explanation;
@@ -26,10 +26,12 @@ Examples:
   dyntick explain --of app -- ./app
                                     what interrupted ./app's threads, on any CPU
   dyntick explain x.dt --html x.html
-                                    explain a record, with a timeline")]
+                                    explain a record, with a timeline
+  dyntick explain -C 3 trace.dat    what interrupted CPU 3 in a trace of trace-cmd")]
 pub struct Arguments {
-    /// File of `dyntick record`; without it, record first, as `record` does
-    #[arg(value_name = "FILE", conflicts_with_all = ["cpus", "pid", "stacks", "system_calls", "command"])]
+    /// File of `dyntick record`, or a trace of another tool: trace.dat, perf.data, or the text of tracefs, trace-cmd
+    /// report or perf script, compressed or not; without it, record first, as `record` does
+    #[arg(value_name = "FILE", conflicts_with_all = ["pid", "stacks", "system_calls", "command"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     what: What,
@@ -105,7 +107,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (record, status) = match &arguments.file {
         Some(file) => {
             dyntick_system::leave_half_of_memory();
-            (Record::open(file)?, None)
+            let mut record = Record::open(file)?;
+            if let Some(cpus) = arguments.what.cpus() {
+                record.only(cpus).map_err(|reason| anyhow!("cannot explain {}: {reason}", file.display()))?;
+            }
+            (record, None)
         }
         None if arguments.of.as_ref().is_some_and(has_ended) => bail!(
             "cannot explain the thread or process of --of: /proc has none of this number; see ps -eLo pid,tid,comm"

@@ -100,7 +100,8 @@ fn doubts(findings: &Findings) -> Vec<String> {
     });
     let undecoded = (findings.undecoded > 0)
         .then(|| format!("{} records could not be decoded; their events are missing.", findings.undecoded));
-    lost.chain(undecoded).collect()
+    let limits = findings.source.iter().flat_map(|source| source.limits.iter().cloned());
+    limits.chain(lost).chain(undecoded).collect()
 }
 
 /// The heading of a CPU.
