@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick record`: records the events of some CPUs into one file.
 
+use super::recording::Tool;
 use super::recording::{What, as_own, options, take};
 use crate::occurrences;
 use crate::output;
@@ -28,7 +29,9 @@ Examples:
   dyntick record -C 3 --last 10s --when-late 100
                                     until a thread runs 100 µs late; the 10 s
                                     before that are in dyntick.1.dt
-  dyntick explain x.dt              what interrupted the CPUs, and why")]
+  dyntick explain x.dt              what interrupted the CPUs, and why
+  dyntick record --print trace-cmd -- ./app
+                                    how trace-cmd records that")]
 pub struct Arguments {
     #[command(flatten)]
     what: What,
@@ -43,6 +46,12 @@ pub struct Arguments {
     /// Measure what recording costs here by a second of it, and write nothing; run no command
     #[arg(long, conflicts_with_all = ["max_size", "last"])]
     cost: bool,
+    /// Print the command of another tool that records what `explain` reads, for a machine without dyntick, and record
+    /// nothing
+    #[arg(
+        long, value_name = "TOOL", conflicts_with_all = ["max_size", "last", "cost", "cpus", "pid", "stacks"]
+    )]
+    print: Option<Tool>,
     /// Print the cost as JSON
     #[arg(long, requires = "cost")]
     json: bool,
@@ -72,6 +81,9 @@ const RING_BYTES: u64 = 1 << 30;
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.cost {
         return print_cost(arguments);
+    }
+    if let Some(tool) = arguments.print {
+        return print_command(tool, arguments);
     }
     output::ensure_no_terminal(&arguments.output, "a record")?;
     // The default name is never followed through links, whichever user made the folder.
@@ -110,6 +122,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(Ended::DiskFull) => Ok(ExitCode::from(2)),
         Some(Ended::MaxSize) | None => Ok(as_own(status)),
     }
+}
+
+/// Prints the command of another tool.
+fn print_command(tool: Tool, arguments: &Arguments) -> Result<ExitCode> {
+    let file = (arguments.output != Path::new(DEFAULT)).then_some(arguments.output.as_path());
+    let command = arguments.what.command_of(tool, file)?;
+    output::rendered(format!("{command}\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The length of the recording that shows the cost.

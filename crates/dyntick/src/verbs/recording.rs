@@ -2,15 +2,17 @@
 //! Recordings of this machine, as `record` and `explain` take them.
 
 use crate::output;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
+use dyntick_check::shell;
 use dyntick_model::CpuList;
 use dyntick_observe::facts::Machine;
 use dyntick_observe::trace::SessionError;
 use dyntick_record::{
-    Options, Record, RecordError, record_command, record_process, record_until_interrupted,
+    Options, Record, RecordError, events_of_record, record_command, record_process, record_until_interrupted,
 };
 use dyntick_system::exit_code;
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
 /// The subject of a recording.
@@ -51,6 +53,64 @@ impl What {
     pub fn follows_a_process(&self) -> bool {
         self.pid.is_some() || self.runs_a_command()
     }
+}
+
+/// A tool that records without dyntick.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Tool {
+    /// `trace-cmd record`, into trace.dat
+    TraceCmd,
+    /// `perf record`, and the text of `perf script`, which has the names of functions
+    Perf,
+}
+
+impl What {
+    /// The command of a tool that records the same events on all CPUs.
+    ///
+    /// # Errors
+    /// A name of the file that a shell cannot have.
+    pub fn command_of(&self, tool: Tool, file: Option<&Path>) -> Result<String> {
+        let named = |default: &str| {
+            shell::file(file.unwrap_or(Path::new(default))).map_err(|error| anyhow!("{error}"))
+        };
+        let command: String = match &self.command[..] {
+            // Until Ctrl-C.
+            [] => String::new(),
+            command => format!(" -- {}", shell::command(command)),
+        };
+        let kib = self.buffer.next_power_of_two();
+        let (events, record) = match tool {
+            Tool::TraceCmd => {
+                let events = events_of_record(self.system_calls, |_| true);
+                (
+                    events,
+                    format!("trace-cmd record -C mono -b {kib} -o {} $events{command}", named("trace.dat")?),
+                )
+            }
+            Tool::Perf => {
+                let file = named("perf.data")?;
+                let script = "perf script --ns -F comm,tid,cpu,time,event,trace --show-lost-events";
+                let record =
+                    format!("perf record -a -k CLOCK_MONOTONIC -m {kib}K -o {file} $events{command}");
+                (
+                    events_of_record(self.system_calls, perf_may_sample),
+                    format!("{record}; {script} -i {file} > {file}.txt"),
+                )
+            }
+        };
+        // Kernels differ in their events, and both tools refuse an unknown one.
+        Ok(format!(
+            "events=$(cd /sys/kernel/tracing/events && for event in {}; do [ -d ${{event%%:*}}/${{event#*:}} ] && printf \
+             ' -e %s' $event; done); {record}",
+            events.join(" ")
+        ))
+    }
+}
+
+/// Returns true for an event that perf may sample. For those of interrupts that do perf's own work it is refused
+/// (arch/x86/include/asm/trace/irq_vectors.h: TRACE_EVENT_PERF_PERM).
+fn perf_may_sample(event: &str) -> bool {
+    !event.starts_with("irq_vectors:irq_work_")
 }
 
 /// The options of a recording, except its destination; `everywhere`: on all CPUs if none is named.
