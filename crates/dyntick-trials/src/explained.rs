@@ -24,6 +24,24 @@ fn explained(name: &str, arguments: &Arguments) -> Result<Value> {
     let disturbance = [own.as_str(), "disturb", name, "-C", &cpu, "--ms", &ms];
     let found =
         product::json(&[&["explain", "--json", "-o", "-", "-C", &cpu, "--"], &disturbance[..]].concat())?;
+    Ok(in_short(name, &found))
+}
+
+/// Explains each trace.
+pub fn run_files(cpu: u32, files: &[String]) -> Result<()> {
+    for file in files {
+        let found = product::json(&["explain", "--json", "-C", &cpu.to_string(), file]);
+        let line = found.map_or_else(
+            |error| json!({ "disturbance": file, "errors": format!("{error:#}") }),
+            |found| in_short(file, &found),
+        );
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// The causes on the first CPU, and the unattributed rest.
+fn in_short(name: &str, found: &Value) -> Value {
     let on_cpu = &found["cpus"][0];
     let cause = |cause: &Value| {
         json!({
@@ -32,8 +50,9 @@ fn explained(name: &str, arguments: &Arguments) -> Result<Value> {
         })
     };
     let causes: Vec<Value> = on_cpu["causes"].as_array().into_iter().flatten().map(cause).collect();
-    Ok(json!({
+    json!({
         "disturbance": name, "causes": causes, "interruptions": on_cpu["interruptions"],
         "unattributed": on_cpu["unattributed"]["count"], "lost": found["lost_events"],
-    }))
+        "events": found["source"]["events"], "limits": found["source"]["limits"],
+    })
 }

@@ -21,6 +21,14 @@ enum Trials {
     Disturb(disturb::Arguments),
     /// Disturb a CPU in each of these ways, and print what `dyntick explain` says of each as a line of JSON
     Explain(disturb::Arguments),
+    /// Print what `dyntick explain` says of a CPU in each of these traces as a line of JSON
+    ExplainFiles {
+        /// CPU to explain
+        #[arg(short = 'C', long, value_name = "CPU")]
+        cpu: u32,
+        /// Traces
+        files: Vec<String>,
+    },
     /// Disturb a CPU and try each fix that `dyntick explain` prints
     Fix(fix::Arguments),
     /// Apply the fixes of `dyntick check` exactly as printed, and check again
@@ -41,6 +49,7 @@ fn main() -> Result<()> {
     match Trials::parse() {
         Trials::Disturb(arguments) => disturb::run_all(&arguments),
         Trials::Explain(arguments) => explained::run(&arguments),
+        Trials::ExplainFiles { cpu, files } => explained::run_files(cpu, &files),
         Trials::Fix(arguments) => fix::run(&arguments),
         Trials::Apply(arguments) => apply::run(&arguments),
         Trials::Spin => loop {

@@ -85,7 +85,7 @@ fn as_if_foreign(cause: &str) -> String {
 }
 
 /// The JSON of a line; the console may have something before it.
-fn found(line: &str) -> Option<Value> {
+pub(crate) fn found(line: &str) -> Option<Value> {
     let begin = line.find("{\"")?;
     let value: Value = serde_json::from_str(line[begin..].trim_end()).ok()?;
     value["disturbance"].is_string().then_some(value)

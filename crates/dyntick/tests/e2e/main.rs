@@ -17,6 +17,7 @@ mod explain_of;
 mod explain_stacks;
 mod export;
 mod fixes;
+mod foreign;
 mod gate;
 mod hostile_guest;
 mod hostile_names;
