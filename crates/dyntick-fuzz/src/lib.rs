@@ -42,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     ("kallsyms", targets::texts::kallsyms),
     ("machine", targets::lab::machine),
     ("other-tools", targets::tools::other_tools),
+    ("perf-data", targets::foreign::perf_data),
     ("profile-stream", targets::trace::profile_stream),
     ("qperf", targets::texts::qperf),
     ("record", targets::archives::record),
@@ -49,6 +50,8 @@ pub const TARGETS: &[Target] = &[
     ("snapshot", targets::check::snapshot),
     ("stored-run", targets::lab::stored_run),
     ("study", targets::lab::study),
+    ("trace-dat", targets::foreign::trace_dat),
+    ("trace-text", targets::foreign::trace_text),
 ];
 
 /// Gives these bytes to the reader of this name.

@@ -3,6 +3,7 @@
 
 pub mod archives;
 pub mod check;
+pub mod foreign;
 pub mod lab;
 pub mod texts;
 pub mod tools;
