@@ -76,6 +76,8 @@ pub struct Imported {
     pub symbols: BTreeMap<u64, String>,
     /// The contents of the pages.
     pub seen: Seen,
+    /// True if the begin of some CPU's buffer was overwritten, and the file does not name the CPU.
+    pub overwritten: bool,
     /// The number of events that the file has in a form that cannot be read.
     pub unreadable: u64,
     /// Remarks on what was left out or is doubtful, in words.

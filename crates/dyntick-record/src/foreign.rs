@@ -334,8 +334,12 @@ fn window(trace: &Imported) -> (u64, u64) {
     let times = || trace.seen.times.values();
     let first = times().map(|(first, _)| *first).min().unwrap_or(0);
     let last = times().map(|(_, last)| *last).max().unwrap_or(0);
-    let begins = wrapped(trace).filter_map(|cpu| Some(trace.seen.times.get(&cpu)?.0));
-    let begin = begins.fold(first, u64::max);
+    let begins = trace
+        .seen
+        .times
+        .iter()
+        .filter(|(cpu, _)| trace.overwritten || wrapped(trace).any(|own| own == **cpu));
+    let begin = begins.map(|(_, (first, _))| *first).fold(first, u64::max);
     // The end is not in the window.
     (begin.min(last), last.saturating_add(1))
 }
@@ -436,6 +440,20 @@ mod tests {
         let limits = findings.source.unwrap().limits.join(" ");
         assert!(limits.contains("it has no names of functions"), "{limits}");
         assert_eq!(findings.kernel, "6.12.117+deb12-amd64");
+    }
+
+    /// CPU 0 has older events than CPU 1, whose begin is missing.
+    #[test]
+    fn window_begins_where_all_cpus_have_events() {
+        let line = |cpu: u32, ms: u32| {
+            format!("app-7 [00{cpu}] d..2. 1.{ms:03}000: softirq_raise: vec=9 [action=RCU]\n")
+        };
+        let lines = line(0, 1) + &line(1, 5) + &line(0, 9);
+        let window = |text: &str| opened(text.as_bytes()).unwrap().about.window_ns;
+        let head = "# tracer: nop\n# entries-in-buffer/entries-written: 3/3   #P:2\n";
+        assert_eq!(window(&(head.to_owned() + &lines)), (1_001_000_000, 1_009_000_001));
+        let overwritten = head.replace("3/3", "3/8");
+        assert_eq!(window(&(overwritten + &lines)), (1_005_000_000, 1_009_000_001));
     }
 
     #[test]

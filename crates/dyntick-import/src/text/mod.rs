@@ -67,6 +67,7 @@ pub fn read(text: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<Imported, Imp
         imported.notes.push("its times have microseconds, and so have all durations".to_owned());
     }
     if let Some((kept, written)) = found.entries.filter(|(kept, written)| written > kept) {
+        imported.overwritten = true;
         imported.notes.push(format!(
             "its buffers were overwritten: {} of {written} events are missing at its begin",
             written - kept

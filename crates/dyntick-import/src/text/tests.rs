@@ -68,6 +68,7 @@ fn text_becomes_events() {
     assert_eq!((imported.cpus, imported.unreadable, imported.stats[&1].lost), (Some(2), 1, 3));
     assert_eq!(imported.seen.events["of_tomorrow"], 1);
     assert_eq!((imported.seen.adaptive, imported.seen.gaps), (Some([1].into()), [1].into()));
+    assert!(imported.overwritten);
     assert!(imported.notes.iter().any(|note| note.contains("5 of 9 events")), "{:?}", imported.notes);
 }
 

@@ -57,11 +57,17 @@ pub fn document(explained: &Explained<'_>, findings: &Findings, full: bool) -> D
     };
     let document = Document {
         title: format!("What interrupted {who}{command}"),
-        question: format!("{:.3} s of Linux {}", findings.seconds, findings.kernel),
+        question: format!("{:.3} s of {}", findings.seconds, kernel(explained)),
         blocks,
         ..Document::default()
     };
     if turns { turns::page(document) } else { document }
+}
+
+/// The kernel in words.
+fn kernel(explained: &Explained<'_>) -> String {
+    let kernel = &explained.about.machine.kernel;
+    if kernel.is_known() { format!("Linux {kernel}") } else { "a Linux of unknown version".to_owned() }
 }
 
 /// The subject of the verdict: the threads whose time is known, else the CPUs.
