@@ -10,6 +10,7 @@ mod configure;
 mod diff;
 mod foreseen;
 mod fragment;
+pub mod governors;
 mod kconfig;
 mod key;
 mod module;

@@ -161,7 +161,7 @@ pub fn remove_unused(cache: &Cache) {
 }
 
 impl Ccache {
-    fn open(company: &str, cache: &Cache) -> Result<Self, CacheError> {
+    pub(super) fn open(company: &str, cache: &Cache) -> Result<Self, CacheError> {
         let folder = cache.private(CCACHES)?.join(company);
         let made = std::fs::create_dir_all(&folder).and_then(|()| confine::give(&folder));
         made.map_err(|error| CacheError::from_io(&folder, error))?;
