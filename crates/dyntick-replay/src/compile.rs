@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Compiles a governor's file, with headers that stand in for the kernel's, to a program.
+
+use crate::ReplayError;
+use crate::governor::Governor;
+use dyntick_kernels::programs;
+use dyntick_model::text::clean_line;
+use dyntick_system::confine::{self, Walls};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+const KERNEL_H: &str = include_str!("standin/kernel.h");
+const PROTOCOL_H: &str = include_str!("standin/protocol.h");
+const RUNNER_C: &str = include_str!("standin/runner.c");
+
+/// The compiler's time, s.
+const TIME_LIMIT: u32 = 120;
+
+/// A compiled governor.
+pub struct Program {
+    /// The governor's name.
+    pub name: String,
+    folder: TempDir,
+    pub(crate) walls: Walls,
+}
+
+impl Program {
+    /// The executable.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("built/governor")
+    }
+
+    /// The folder that the executable is in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Compiles a governor for a kernel with so many ticks per second.
+///
+/// # Errors
+/// Without a compiler or a sandbox; if the governor needs a name that the stand-in lacks.
+pub fn compile(governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
+    if programs::find("cc").is_none() {
+        return Err(ReplayError::NoCompiler);
+    }
+    let folder = TempDir::with_prefix("dyntick-replay-")?;
+    let place = confine::real_path(folder.path());
+    lay_out(governor, &place)?;
+    let built = place.join("built");
+    std::fs::create_dir(&built)?;
+    confine::give(&built)?;
+    open_to_readers(&place)?;
+    let walls = Walls::new()?.read(&place);
+    let hz = format!("-DHZ={hz}");
+    let run = |arguments: &[&str]| -> Result<(), ReplayError> {
+        let mut inner = Command::new("cc");
+        inner.args(["-O2", "-std=gnu11", &hz]).args(arguments).current_dir(&place);
+        inner.env("PATH", programs::path_in_usr()).env("LC_ALL", "C").env("HOME", "/tmp");
+        let mut outer = walls.clone().write(&built).around(&inner)?;
+        programs::end_after(&mut outer, TIME_LIMIT);
+        let output = outer.stdin(Stdio::null()).output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(meaning(&governor.name, &String::from_utf8_lossy(&output.stderr)))
+    };
+    let main = format!("source/{}", governor.main);
+    let defines: Vec<String> =
+        governor.defines.iter().map(|define| format!("-D{}={}", define.name, define.value)).collect();
+    let mut words = vec!["-nostdinc", "-Iheaders", "-include", "kernel.h"];
+    if governor.stand_in.is_some() {
+        words.extend(["-include", "more.h"]);
+    }
+    // Without a declaration a function would return an int.
+    words.extend(["-Werror=implicit-function-declaration", "-Werror=int-conversion"]);
+    words.extend(defines.iter().map(String::as_str));
+    words.extend(["-c", &main, "-o", "built/governor.o"]);
+    run(&words)?;
+    run(&["-static", "runner.c", "built/governor.o", "-o", "built/governor"])?;
+    Ok(Program { name: governor.name.clone(), folder, walls })
+}
+
+fn lay_out(governor: &Governor, place: &Path) -> std::io::Result<()> {
+    let (headers, source) = (place.join("headers"), place.join("source"));
+    std::fs::create_dir(&headers)?;
+    std::fs::create_dir(&source)?;
+    for (name, text) in [("kernel.h", KERNEL_H), ("protocol.h", PROTOCOL_H), ("runner.c", RUNNER_C)] {
+        std::fs::write(place.join(name), text)?;
+    }
+    if let Some(more) = &governor.stand_in {
+        std::fs::write(place.join("more.h"), more)?;
+    }
+    for file in &governor.files {
+        std::fs::write(source.join(&file.name), &file.text)?;
+        for header in included(&file.text) {
+            let path = headers.join(&header);
+            std::fs::create_dir_all(path.parent().unwrap_or(&headers))?;
+            std::fs::write(path, "")?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets the sandbox's user read what this user's umask may forbid.
+fn open_to_readers(place: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut folders = vec![place.to_owned()];
+    while let Some(folder) = folders.pop() {
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755))?;
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else {
+                std::fs::set_permissions(entry.path(), PermissionsExt::from_mode(0o644))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The headers of the kernel that a file includes: names in angle brackets without `..`.
+fn included(text: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+        let name = rest.trim_start().strip_prefix('<')?.split_once('>')?.0.to_owned();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        let is_inner = dyntick_system::is_inner(Path::new(&name));
+        (is_inner && name.chars().all(is_plain)).then_some(name)
+    };
+    text.lines().filter_map(name).collect()
+}
+
+/// Words of gcc, clang and ld before the name of what is missing, which is in quotes.
+const MISSING: [&str; 8] = [
+    "implicit declaration of function ",
+    "call to undeclared function ",
+    "unknown type name ",
+    "use of undeclared identifier ",
+    "undefined reference to ",
+    "no member named ",
+    "storage size of ",
+    "invalid use of undefined type ",
+];
+
+/// The compiler's message as an error.
+fn meaning(governor: &str, said: &str) -> ReplayError {
+    let errors =
+        || said.lines().filter(|line| line.contains("error: ") || line.contains("undefined reference"));
+    for line in errors() {
+        if line.contains("undefined reference")
+            && quoted(line, "undefined reference to ") == Some("dyntick_init")
+        {
+            return ReplayError::NotRegistered { governor: governor.to_owned() };
+        }
+        if let Some(name) = missing(line) {
+            let (name, place) = (clean_line(name), place(line));
+            return ReplayError::Missing { governor: governor.to_owned(), name, place };
+        }
+    }
+    let first = errors().next().or_else(|| said.lines().next()).unwrap_or("cc ended without a message");
+    ReplayError::Compile { governor: governor.to_owned(), message: clean_line(first) }
+}
+
+fn missing(line: &str) -> Option<&str> {
+    let found = MISSING.iter().find_map(|words| quoted(line, words));
+    found.or_else(|| {
+        // gcc: 'NAME' undeclared
+        let (before, _) = line.split_once(" undeclared")?;
+        before.trim_end_matches('\'').rsplit('\'').next()
+    })
+}
+
+/// The word in quotes after these words.
+fn quoted<'a>(line: &'a str, words: &str) -> Option<&'a str> {
+    let rest = line.split_once(words)?.1.strip_prefix(['\'', '`'])?;
+    rest.split('\'').next()
+}
+
+/// File and line of a message, without the folders.
+fn place(line: &str) -> String {
+    let mut parts = line.split(':');
+    let file = parts.next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    match parts.next().and_then(|number| number.parse::<u32>().ok()) {
+        Some(number) => clean_line(&format!("{file}:{number}")),
+        None => "when it is linked".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn included_headers_stay_inside() {
+        let text = "#include <linux/kernel.h>\n #  include <asm/io.h> /* x */\n#include \"gov.h\"\n#include <../x.h>\n#include </etc/x>";
+        assert_eq!(included(text).into_iter().collect::<Vec<_>>(), ["asm/io.h", "linux/kernel.h"]);
+    }
+
+    #[test]
+    fn a_missing_name_is_found_in_the_compilers_words() {
+        let said = |line: &str| meaning("menu", line).to_string();
+        for (line, name, place) in [
+            (
+                "source/menu.c:12:3: error: implicit declaration of function 'cpu_power' [-Werror]",
+                "cpu_power",
+                "menu.c:12",
+            ),
+            ("source/menu.c:7:1: error: unknown type name 'rwlock_t'", "rwlock_t", "menu.c:7"),
+            (
+                "source/menu.c:9:2: error: 'TICK_X' undeclared (first use in this function)",
+                "TICK_X",
+                "menu.c:9",
+            ),
+            ("source/a.c:9:2: error: 'struct cpuidle_device' has no member named 'x'", "x", "a.c:9"),
+            ("menu.c:(.text+0x1): undefined reference to `cpu_x'", "cpu_x", "when it is linked"),
+        ] {
+            let words = format!("needs '{name}' of the kernel ({place})");
+            assert!(said(line).contains(&words), "{}", said(line));
+        }
+        assert!(said("x.o: undefined reference to `dyntick_init'").contains("registers no governor"));
+        assert!(said("source/m.c:1:1: error: expected ';'").contains("expected ';'"));
+    }
+}
