@@ -14,3 +14,6 @@ pub use compile::{Program, compile};
 pub use decision::{Decision, Part};
 pub use error::ReplayError;
 pub use governor::{Define, Governor, SourceFile};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Governors of Debian's kernel and small ones, compiled and run as a user's would be.
+
+use crate::{Decision, Governor, Input, Part, Program, ReplayError, SourceFile, compile};
+use dyntick_idle::{State, States};
+use dyntick_kernels::build::governors::{GOVERNORS, unpacked};
+use dyntick_kernels::cache::Cache;
+use dyntick_system::confine::Walls;
+
+const HZ: u32 = 250;
+const TICK_NS: i64 = 4_000_000;
+
+fn state(name: &str, exit_us: u64, residency_us: u64) -> State {
+    State {
+        name: name.to_owned(),
+        exit_latency_ns: exit_us * 1000,
+        target_residency_ns: residency_us * 1000,
+        leaving_ns: exit_us * 1000,
+        polling: name == "POLL",
+        disabled: false,
+    }
+}
+
+/// Sapphire Rapids.
+fn states() -> States {
+    States(vec![state("POLL", 0, 0), state("C1", 1, 1), state("C1E", 2, 4), state("C6", 290, 800)])
+}
+
+/// Sleeps of one CPU, each so long, ns, with a timer at its end.
+fn timers(idle_ns: impl Iterator<Item = u64>) -> Vec<Decision> {
+    let mut now = 1_000_000_000;
+    let sleep = |idle_ns| {
+        let select_ns = now;
+        now += idle_ns + 100_000;
+        Decision {
+            select_ns,
+            wake_ns: select_ns + idle_ns,
+            exit_ns: select_ns + idle_ns + 2000,
+            residency_ns: idle_ns + 2000,
+            sleep_length_ns: idle_ns as i64,
+            delta_tick_ns: (idle_ns as i64).min(TICK_NS),
+            latency_ns: Decision::NO_LIMIT,
+            ..Decision::default()
+        }
+    };
+    idle_ns.map(sleep).collect()
+}
+
+fn own(name: &str, select: &str) -> Governor {
+    let text = format!(
+        "#include <linux/cpuidle.h>\n#include <linux/module.h>\n{select}\n\
+         static struct cpuidle_governor own = {{ .name = \"own\", .rating = 1, .select = pick }};\n\
+         static int __init start(void) {{ return cpuidle_register_governor(&own); }}\n\
+         postcore_initcall(start);\n"
+    );
+    let file = SourceFile { name: "own.c".to_owned(), text };
+    Governor {
+        name: name.to_owned(),
+        origin: String::new(),
+        main: "own.c".to_owned(),
+        files: vec![file],
+        defines: Vec::new(),
+        stand_in: None,
+    }
+}
+
+const PICK: &str = "static int pick(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop)";
+
+/// Prints the reason if this machine cannot confine a program.
+fn has_walls() -> bool {
+    Walls::new().inspect_err(|error| eprintln!("skipped: {error}")).is_ok()
+}
+
+fn choices(program: &Program, decisions: &[Decision]) -> Result<Vec<Part>, ReplayError> {
+    let input = Input::new(&states(), HZ, decisions)?;
+    program.run(&input, Decision::NO_LIMIT)
+}
+
+fn chosen(parts: &[Part]) -> Vec<usize> {
+    parts.iter().filter(|part| !part.is_cut).map(|part| part.state).collect()
+}
+
+#[test]
+fn a_governor_of_the_users_own_is_run() {
+    if !has_walls() {
+        return;
+    }
+    let always = own("deepest", &format!("{PICK} {{ return drv->state_count - 1; }}"));
+    let program = compile(&always, HZ).unwrap();
+    let parts = choices(&program, &timers([10_000, 20_000, 30_000_000].into_iter())).unwrap();
+    assert_eq!(chosen(&parts), [3, 3, 3]);
+    assert!(parts.iter().all(|part| part.stop_tick && !part.asked && !part.is_cut), "{parts:?}");
+}
+
+#[test]
+fn a_tick_that_goes_on_and_the_limit_of_polling_cut_a_sleep() {
+    if !has_walls() {
+        return;
+    }
+    let poll = own("poll", &format!("{PICK} {{ return dev->poll_time_limit ? 1 : 0; }}"));
+    // The first target residency of 10 µs is that of C6, 800 µs; a sixteenth of a tick is 250 µs.
+    let parts = choices(&compile(&poll, HZ).unwrap(), &timers([1_000_000].into_iter())).unwrap();
+    let begin = 1_000_000_000;
+    let seen: Vec<_> = parts.iter().map(|part| (part.select_ns - begin, part.state, part.is_cut)).collect();
+    assert_eq!(seen, [(0, 0, true), (250_000, 1, false)]);
+
+    let ticking = own("ticking", &format!("{PICK} {{ *stop = false; return 2; }}"));
+    let parts = choices(&compile(&ticking, HZ).unwrap(), &timers([9_000_000].into_iter())).unwrap();
+    let seen: Vec<_> = parts.iter().map(|part| (part.select_ns - begin, part.is_cut)).collect();
+    assert_eq!(seen, [(0, true), (4_000_000, true), (8_000_000, false)]);
+}
+
+#[test]
+fn crashes_and_loops_name_the_decision() {
+    if !has_walls() {
+        return;
+    }
+    let at = |third: &str| {
+        let select = format!("static int count; {PICK} {{ if (++count == 3) {{ {third} }} return 0; }}");
+        let program = compile(&own("bad", &select), HZ).unwrap();
+        choices(&program, &timers([10_000; 5].into_iter())).unwrap_err().to_string()
+    };
+    assert_eq!(
+        at("*(volatile int *)8 = 1;"),
+        "bad crashed at decision 3 (SIGSEGV: an access to memory that is not its own)"
+    );
+    assert_eq!(at("for (;;) barrier();"), "bad did not return from decision 3 within a second of CPU time");
+    assert_eq!(at("return 7;"), "bad chose state 7 at decision 3, which does not exist");
+    let system_call = "long r; __asm__ volatile(\"syscall\" : \"=a\"(r) : \"a\"(39L) : \"rcx\", \"r11\", \"memory\"); return r;";
+    if cfg!(target_arch = "x86_64") {
+        assert!(at(system_call).starts_with("bad crashed at decision 3 (SIGSYS"), "{}", at(system_call));
+    }
+}
+
+#[test]
+fn a_name_that_is_missing_is_reported() {
+    if !has_walls() {
+        return;
+    }
+    let says = |select: &str| match compile(&own("own", select), HZ) {
+        Ok(_) => panic!("{select} was compiled"),
+        Err(error) => error.to_string(),
+    };
+    let told = says(&format!("{PICK} {{ return cpu_temperature(dev->cpu); }}"));
+    assert!(
+        told.contains("it needs 'cpu_temperature' of the kernel (own.c:3)") && told.contains("--stand-in"),
+        "{told}"
+    );
+    let mut helped = own("own", &format!("{PICK} {{ return cpu_temperature(dev->cpu); }}"));
+    helped.stand_in = Some("static inline int cpu_temperature(int cpu) { return cpu + 2; }".to_owned());
+    let parts = choices(&compile(&helped, HZ).unwrap(), &timers([10_000].into_iter())).unwrap();
+    assert_eq!(chosen(&parts), [2]);
+    let mut unregistered = own("own", &format!("{PICK} {{ return 0; }}"));
+    unregistered.files[0].text = "int x;".to_owned();
+    let told = compile(&unregistered, HZ).err().unwrap().to_string();
+    assert!(told.contains("registers no governor"), "{told}");
+}
+
+/// The CPUs share a counter: it shows the order in which they are asked.
+#[test]
+fn decisions_of_all_cpus_are_in_order_of_time() {
+    if !has_walls() {
+        return;
+    }
+    let select = format!(
+        "static int asked; static DEFINE_PER_CPU(int, mine); \
+         {PICK} {{ (*this_cpu_ptr(&mine))++; return per_cpu(mine, dev->cpu) == 2 ? 3 : asked++ % 3; }}"
+    );
+    let sleep = |cpu, select_ns| Decision {
+        cpu,
+        select_ns,
+        wake_ns: select_ns + 10,
+        exit_ns: select_ns + 20,
+        sleep_length_ns: 10,
+        delta_tick_ns: 10,
+        latency_ns: Decision::NO_LIMIT,
+        ..Decision::default()
+    };
+    let program = compile(&own("shared", &select), HZ).unwrap();
+    let all = [sleep(0, 100), sleep(0, 300), sleep(7, 50), sleep(3000, 200)];
+    let mut parts = choices(&program, &all).unwrap();
+    parts.sort_by_key(|part| part.decision);
+    assert_eq!(chosen(&parts), [1, 3, 0, 2]);
+}
+
+fn debians(name: &str) -> Program {
+    let cache = Cache::of_user().unwrap();
+    let source = unpacked("debian:6.12", &cache, &|_| ()).unwrap();
+    let path = source.tree.join(GOVERNORS).join(format!("{name}.c"));
+    compile(&Governor::read(&format!("{name}@6.12"), &path).unwrap(), HZ).unwrap()
+}
+
+/// Long sleeps with a timer at their end are for the deepest state, short ones for a shallow one.
+#[test]
+fn governors_of_debians_kernel_choose_as_they_are_known_to() {
+    if !has_walls() {
+        return;
+    }
+    let long = timers(std::iter::repeat_n(20_000_000, 40));
+    let short = timers(std::iter::repeat_n(20_000, 40));
+    for name in ["menu", "teo", "ladder"] {
+        let program = debians(name);
+        let of = |decisions: &[Decision]| chosen(&choices(&program, decisions).unwrap());
+        let (long, short) = (of(&long), of(&short));
+        assert_eq!((long.len(), short.len()), (40, 40), "{name}");
+        assert_eq!(long[39], 3, "{name}: {long:?}");
+        let is_shallow = short[30..].iter().all(|state| *state < 3);
+        assert!(is_shallow || name == "ladder", "{name}: {short:?}");
+        // A limit of 20 µs excludes C6, whatever the governor.
+        let input = Input::new(&states(), HZ, &timers(std::iter::repeat_n(20_000_000, 40))).unwrap();
+        let limited = chosen(&program.run(&input, 20_000).unwrap());
+        assert!(limited.iter().all(|state| *state < 3), "{name}: {limited:?}");
+    }
+    // Ladder climbs after four long sleeps in a state, and one suffices to leave polling.
+    let ladder = debians("ladder");
+    assert_eq!(chosen(&choices(&ladder, &long).unwrap())[..10], [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
+    let haltpoll = debians("haltpoll");
+    assert_eq!(chosen(&choices(&haltpoll, &short).unwrap()).len(), 40);
+}
