@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One CPU: asleep or awake, its tick, and what it does first after a sleep.
 
-use crate::sleep::{Prediction, Sleep, Tick, Unfinished, Wake};
+use crate::sleep::{Inputs, Prediction, Sleep, Tick, Unfinished, Wake};
 use dyntick_model::{Interrupt, Symbol};
 
 /// The idle task.
@@ -21,6 +21,14 @@ pub(crate) struct Cpu {
     prediction: Option<Prediction>,
     /// When the timer was due whose handler runs.
     pub running_timer_due_ns: Option<u64>,
+    /// The switch to the idle task, or the end of the last interrupt of it.
+    since_ns: u64,
+    /// No sleep began since the switch to the idle task.
+    is_fresh: bool,
+    /// The tick's handler ran, and belongs to the next sleep that ends.
+    ticked: bool,
+    /// The idle task stopped the tick since the last sleep; with the tick's expiry until then.
+    stopping: Option<Option<u64>>,
 }
 
 struct Asleep {
@@ -29,6 +37,7 @@ struct Asleep {
     tick: Tick,
     next_timer_ns: Option<u64>,
     prediction: Option<Prediction>,
+    inputs: Inputs,
 }
 
 impl Cpu {
@@ -43,6 +52,10 @@ impl Cpu {
             tick_armed_soon: false,
             prediction: None,
             running_timer_due_ns: None,
+            since_ns: 0,
+            is_fresh: false,
+            ticked: false,
+            stopping: None,
         }
     }
 
@@ -53,13 +66,25 @@ impl Cpu {
         }
     }
 
-    pub fn enter(&mut self, state: usize, now_ns: u64, next_timer_ns: Option<u64>) {
+    /// It goes to sleep, with the expiries of its tick's hrtimer and of its other hrtimers.
+    pub fn enter(&mut self, state: usize, now_ns: u64, tick_timer: Option<u64>, other_timer: Option<u64>) {
         self.counted(now_ns);
         self.cause(|| Wake::Flag);
+        let stopping = self.stopping.take();
+        let inputs = Inputs {
+            since_ns: if self.since_ns == 0 { now_ns } else { self.since_ns },
+            tick: if stopping.is_some() { Tick::Running } else { self.tick },
+            tick_due_ns: stopping.unwrap_or(tick_timer),
+            tick_timer_ns: tick_timer,
+            other_timer_ns: other_timer,
+            ..Inputs::default()
+        };
+        let next_timer_ns = tick_timer.into_iter().chain(other_timer).min();
+        self.is_fresh = false;
         let prediction = self.prediction.take();
         let stopped = prediction.is_some_and(|prediction| prediction.tick_stopped);
         let tick = if stopped { Tick::Stopped } else { self.tick };
-        self.asleep = Some(Asleep { state, entry_ns: now_ns, tick, next_timer_ns, prediction });
+        self.asleep = Some(Asleep { state, entry_ns: now_ns, tick, next_timer_ns, prediction, inputs });
     }
 
     /// The governor is about to choose. What it chose last may not have been entered.
@@ -68,13 +93,25 @@ impl Cpu {
     }
 
     pub fn leave(&mut self, now_ns: u64) {
-        let Some(Asleep { state, entry_ns, tick, next_timer_ns, prediction }) = self.asleep.take() else {
+        let Some(Asleep { state, entry_ns, tick, next_timer_ns, prediction, inputs }) = self.asleep.take()
+        else {
             return;
         };
+        let inputs = Inputs { ticked: std::mem::take(&mut self.ticked), ..inputs };
         let (cpu, wake) = (self.number, Wake::Unknown);
         let (exit_ns, counted_ns) = (now_ns, u64::MAX);
-        let sleep =
-            Sleep { cpu, state, entry_ns, exit_ns, counted_ns, tick, next_timer_ns, prediction, wake };
+        let sleep = Sleep {
+            cpu,
+            state,
+            entry_ns,
+            exit_ns,
+            counted_ns,
+            tick,
+            next_timer_ns,
+            prediction,
+            inputs,
+            wake,
+        };
         self.sleeps.push(sleep);
         self.cause_wanted = true;
     }
@@ -111,7 +148,11 @@ impl Cpu {
         self.running_timer_due_ns = None;
     }
 
-    pub fn tick_stop(&mut self, success: bool) {
+    /// The tick is stopped or was to be, by a thread; its hrtimer expires at `due`.
+    pub fn tick_stop(&mut self, success: bool, pid: i32, due_ns: Option<u64>) {
+        if success && pid == IDLE && self.tick != Tick::Stopped {
+            self.stopping = Some(due_ns);
+        }
         self.tick = if success { Tick::Stopped } else { Tick::Running };
         self.tick_armed_soon = false;
     }
@@ -127,9 +168,29 @@ impl Cpu {
         }
     }
 
-    pub fn switch(&mut self, prev: i32, now_ns: u64) {
+    /// An interrupt or softirq ends. The idle task's timers are counted from then on.
+    pub fn interrupted(&mut self, pid: i32, now_ns: u64) {
+        if pid == IDLE {
+            self.since_ns = now_ns;
+        }
+    }
+
+    /// The tick's handler runs in the idle task.
+    pub fn ticked(&mut self) {
+        match self.sleeps.last_mut() {
+            Some(sleep) if self.asleep.is_none() && !self.is_fresh => sleep.inputs.ticked = true,
+            _ => self.ticked = true,
+        }
+    }
+
+    pub fn switch(&mut self, prev: i32, next: i32, now_ns: u64) {
         self.counted(now_ns);
         self.cause(|| Wake::Flag);
+        self.stopping = None;
+        self.is_fresh = next == IDLE;
+        if next == IDLE {
+            self.since_ns = now_ns;
+        }
         if prev == IDLE && std::mem::take(&mut self.tick_armed_soon) {
             self.tick = Tick::Running;
         }

@@ -12,11 +12,12 @@ mod sleep;
 mod state;
 mod timers;
 pub mod usage;
+mod wheel;
 
 pub use account::{Account, account, tally};
 pub use energy::{Energy, Modelled, energy};
 pub use observe::{Observed, observe};
-pub use sleep::{Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};
+pub use sleep::{Inputs, Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};
 pub use state::{Miss, State, States};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::cpu::Cpu;
 use crate::sleep::{NO_TIMER_NS, Prediction, Sleep, Start, Unfinished, Wakeup};
 use crate::state::Miss;
 use crate::timers::Timers;
+use crate::wheel::Wheel;
 use dyntick_model::{Event, EventKind, TICK_FUNCTIONS, function_of};
 use std::collections::{BTreeMap, HashMap};
 
@@ -34,6 +35,7 @@ struct Observer {
     tick_ns: u64,
     cpus: BTreeMap<u32, Cpu>,
     timers: Timers,
+    wheel: Wheel,
     woken: HashMap<i32, (u64, Start)>,
     wakeups: Vec<Wakeup>,
     told: Vec<(u64, u32, usize, Miss)>,
@@ -46,7 +48,8 @@ impl Observer {
         let cpu = self.cpus.entry(number).or_insert_with(|| Cpu::new(number, tick_ns));
         match &event.kind {
             EventKind::CpuIdle { state: Some(state) } => {
-                cpu.enter(*state as usize, now, self.timers.next_of(number));
+                let (tick, other) = (self.timers.tick_of(number), self.timers.others_of(number));
+                cpu.enter(*state as usize, now, tick, other);
             }
             EventKind::CpuIdle { state: None } => cpu.leave(now),
             EventKind::MenuPredict { predicted_ns, used_ns, next_timer_ns, tick_stopped } => {
@@ -61,21 +64,32 @@ impl Observer {
             }
             EventKind::InterruptEntry { source } => cpu.interrupt(*source),
             EventKind::IrqEntry { name, .. } => cpu.device(name),
-            EventKind::TickStop { success, .. } => cpu.tick_stop(*success),
+            EventKind::InterruptExit { .. } | EventKind::IrqExit { .. } | EventKind::SoftirqExit { .. } => {
+                cpu.interrupted(event.pid, now)
+            }
+            EventKind::TickStop { success, .. } => {
+                cpu.tick_stop(*success, event.pid, self.timers.tick_of(number))
+            }
+            EventKind::TimerStart { timer, .. } => self.wheel.set(*timer, now),
+            EventKind::TimerEntry { timer, .. } => self.wheel.ran(*timer, number, now),
             EventKind::HrtimerStart { timer, function, expires, .. } => {
-                self.timers.arm(*timer, number, *expires, now);
-                if is_tick(function) {
+                let is_tick = is_tick(function);
+                self.timers.arm(*timer, number, *expires, now, is_tick);
+                if is_tick {
                     cpu.arm_tick(event.pid, *expires, now);
                 }
             }
             EventKind::HrtimerCancel { timer } => drop(self.timers.disarm(*timer)),
             EventKind::HrtimerEntry { timer, function, .. } => {
+                if event.pid == 0 && is_tick(function) {
+                    cpu.ticked();
+                }
                 cpu.expire(function, self.timers.disarm(*timer))
             }
             EventKind::HrtimerExit { .. } => cpu.expired(),
             EventKind::SchedWaking { pid, target } => self.wake(event, *pid, *target),
             EventKind::SchedSwitch { prev, next, .. } => {
-                cpu.switch(*prev, now);
+                cpu.switch(*prev, *next, now);
                 self.run(event, *next);
             }
             _ => {}
@@ -101,10 +115,11 @@ impl Observer {
         self.wakeups.push(Wakeup { cpu: event.cpu, pid, start_ns, latency_ns, start, state });
     }
 
-    fn finish(self) -> Observed {
+    fn finish(mut self) -> Observed {
         let mut observed = Observed { wakeups: self.wakeups, told: self.told, ..Observed::default() };
-        for cpu in self.cpus.into_values() {
-            let (sleeps, unfinished) = cpu.finish();
+        for (number, cpu) in self.cpus {
+            let (mut sleeps, unfinished) = cpu.finish();
+            self.wheel.note(number, &mut sleeps);
             observed.sleeps.extend(sleeps);
             observed.unfinished.extend(unfinished);
         }

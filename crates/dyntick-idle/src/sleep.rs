@@ -58,6 +58,42 @@ impl Prediction {
     }
 }
 
+/// The inputs of the governor's choice that events show, in addition to those of [`Prediction`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Inputs {
+    /// The time from which the governor counts, ns: the switch to the idle task, or the end of the last interrupt
+    /// (`tick_sched.idle_entrytime`).
+    pub since_ns: u64,
+    /// The tick before the choice. After it, it may be stopped: [`Sleep::tick`].
+    pub tick: Tick,
+    /// The expiry of the tick's hrtimer before the choice, ns. With a stopped tick that is the next timer of the
+    /// timer wheel.
+    pub tick_due_ns: Option<u64>,
+    /// The expiry of the tick's hrtimer at entry, ns.
+    pub tick_timer_ns: Option<u64>,
+    /// The expiry of the first other hrtimer of the CPU, ns.
+    pub other_timer_ns: Option<u64>,
+    /// The time at which a timer of the timer wheel ran that had been set before the choice, ns. One that was
+    /// cancelled is not seen.
+    pub wheel_ns: Option<u64>,
+    /// True if the tick's handler ran after the sleep, before the next one or another task.
+    pub ticked: bool,
+}
+
+impl Default for Inputs {
+    fn default() -> Self {
+        Self {
+            since_ns: 0,
+            tick: Tick::Unknown,
+            tick_due_ns: None,
+            tick_timer_ns: None,
+            other_timer_ns: None,
+            wheel_ns: None,
+            ticked: false,
+        }
+    }
+}
+
 /// A sleep that ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sleep {
@@ -78,6 +114,8 @@ pub struct Sleep {
     pub next_timer_ns: Option<u64>,
     /// The governor's prediction, if its kernel reports it.
     pub prediction: Option<Prediction>,
+    /// The other inputs of the choice.
+    pub inputs: Inputs,
     /// The end of the sleep.
     pub wake: Wake,
 }

@@ -389,3 +389,69 @@ fn a_sleep_has_the_prediction_that_it_was_chosen_by() {
         .collect();
     assert_eq!(timers, [Some(Some(10_000 * US)), Some(None), None]);
 }
+
+/// A kernel with 250 ticks per second: a sleep for which the tick is stopped, one with it stopped, and one that the
+/// running tick ends.
+#[test]
+fn the_inputs_of_a_choice() {
+    const MS: u64 = 1_000_000;
+    let (tick, other, wheel) = (1, 2, 3);
+    let arm = |ts, timer, function: &str, expires: u64| {
+        let kind = EventKind::HrtimerStart {
+            timer,
+            function: function.into(),
+            expires: expires as i64,
+            soft: expires as i64,
+        };
+        event(ts, 0, 0, kind)
+    };
+    let stop = EventKind::TickStop { success: true, dependency: TickDependency::None };
+    let exit = |ts| event(ts, 0, 0, EventKind::InterruptExit { source: Interrupt::Timer });
+    let ran = |ts, timer, function: &str| {
+        event(ts, 0, 0, EventKind::HrtimerEntry { timer, function: function.into(), now: ts as i64 })
+    };
+    let set = EventKind::TimerStart { timer: wheel, function: "f".into(), expires: 1, flags: 0 };
+    let events = [
+        event(MS, 0, 7, set),
+        arm(MS, tick, "tick_nohz_handler", 4 * MS),
+        arm(MS, other, "hrtimer_wakeup", 40 * MS),
+        switch(2 * MS, 0, 7, 0),
+        event(2 * MS + 10, 0, 0, stop),
+        arm(2 * MS + 20, tick, "tick_nohz_handler", 20 * MS),
+        idle(2 * MS + 30, 0, Some(3)),
+        idle(9 * MS, 0, None),
+        exit(9 * MS + 50),
+        idle(9 * MS + 60, 0, Some(2)),
+        idle(10 * MS, 0, None),
+        arm(10 * MS + 10, tick, "tick_nohz_handler", 12 * MS),
+        switch(10 * MS + 20, 0, 0, 7),
+        switch(11 * MS, 0, 7, 0),
+        idle(11 * MS + 10, 0, Some(1)),
+        idle(12 * MS, 0, None),
+        event(12 * MS + 1, 0, 0, EventKind::InterruptEntry { source: Interrupt::Timer }),
+        ran(12 * MS + 2, tick, "tick_nohz_handler"),
+        event(12 * MS + 9, 0, 0, EventKind::TimerEntry { timer: wheel, function: "f".into() }),
+    ];
+    let sleeps = observe(&events, 250).sleeps;
+    let seen: Vec<_> = sleeps.iter().map(|sleep| (sleep.tick, sleep.inputs)).collect();
+    let wheel_ns = Some(12 * MS + 9);
+    let other_timer_ns = Some(40 * MS);
+    let first = Inputs {
+        since_ns: 2 * MS,
+        tick: Tick::Running,
+        tick_due_ns: Some(4 * MS),
+        tick_timer_ns: Some(20 * MS),
+        other_timer_ns,
+        wheel_ns,
+        ticked: false,
+    };
+    let second = Inputs { since_ns: 9 * MS + 50, tick: Tick::Stopped, tick_due_ns: Some(20 * MS), ..first };
+    let third = Inputs {
+        since_ns: 11 * MS,
+        tick_due_ns: Some(12 * MS),
+        tick_timer_ns: Some(12 * MS),
+        ticked: true,
+        ..first
+    };
+    assert_eq!(seen, [(Tick::Stopped, first), (Tick::Stopped, second), (Tick::Running, third)]);
+}

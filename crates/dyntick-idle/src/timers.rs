@@ -14,13 +14,14 @@ pub(crate) struct Timers(HashMap<u64, Armed>);
 struct Armed {
     cpu: u32,
     expires_ns: i64,
+    is_tick: bool,
 }
 
 impl Timers {
     /// Notes a timer that this CPU arms. It may be queued on another one, which no event shows.
-    pub fn arm(&mut self, timer: u64, cpu: u32, expires_ns: i64, now_ns: u64) {
+    pub fn arm(&mut self, timer: u64, cpu: u32, expires_ns: i64, now_ns: u64, is_tick: bool) {
         match expires_ns.checked_sub(now_ns as i64) {
-            Some(ahead) if ahead < OTHER_CLOCK_NS => self.0.insert(timer, Armed { cpu, expires_ns }),
+            Some(ahead) if ahead < OTHER_CLOCK_NS => self.0.insert(timer, Armed { cpu, expires_ns, is_tick }),
             _ => self.0.remove(&timer),
         };
     }
@@ -30,9 +31,18 @@ impl Timers {
         self.0.remove(&timer).map(|armed| armed.expires_ns.max(0) as u64)
     }
 
-    /// When the first of this CPU's expires, ns.
-    pub fn next_of(&self, cpu: u32) -> Option<u64> {
-        let own = self.0.values().filter(|armed| armed.cpu == cpu);
-        own.map(|armed| armed.expires_ns.max(0) as u64).min()
+    /// The first expiry of this CPU's tick, ns.
+    pub fn tick_of(&self, cpu: u32) -> Option<u64> {
+        self.first(|armed| armed.cpu == cpu && armed.is_tick)
+    }
+
+    /// The first expiry of this CPU's other timers, ns.
+    pub fn others_of(&self, cpu: u32) -> Option<u64> {
+        self.first(|armed| armed.cpu == cpu && !armed.is_tick)
+    }
+
+    fn first(&self, is_meant: impl Fn(&Armed) -> bool) -> Option<u64> {
+        let meant = self.0.values().filter(|armed| is_meant(armed));
+        meant.map(|armed| armed.expires_ns.max(0) as u64).min()
     }
 }
