@@ -2,8 +2,8 @@
 //! The checks of a record's values before anything is computed from them: of all values that later code divides by,
 //! subtracts or allocates memory by. A record may be an untrusted file.
 
-use crate::{About, Trigger};
-use dyntick_model::CpuList;
+use crate::{About, IdleStates, Trigger};
+use dyntick_model::{CpuList, IdleTable};
 use dyntick_trace::Metadata;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -23,6 +23,8 @@ const MOST_THREADS: usize = 4 << 20;
 const MOST_OF_LISTS: usize = 256 << 20;
 /// The maximum number of values in `about.json`; a record of 100 000 threads has a million.
 const MOST_VALUES: usize = 8 << 20;
+/// The longest latency or residency of an idle state, µs: those in the kernel's tables are below 10 ms.
+const LONGEST_US: u64 = 1_000_000_000;
 /// The maximum number of remarks on a recording; dyntick makes a few.
 const MOST_NOTES: usize = 1000;
 
@@ -63,7 +65,25 @@ impl Accept for About {
         if self.threads.len() > MOST_THREADS {
             return Err(format!("threads: {}, more than Linux has PIDs", self.threads.len()));
         }
+        self.idle.as_ref().map_or(Ok(()), IdleStates::accept)?;
         self.trigger.as_ref().map_or(Ok(()), Trigger::accept)
+    }
+}
+
+impl Accept for IdleStates {
+    fn accept(&self) -> Result<(), String> {
+        let states = || self.states.values().flatten();
+        if self.states.values().any(|states| states.len() > IdleTable::MOST_STATES) {
+            return Err(format!("idle: a CPU has more than {} states", IdleTable::MOST_STATES));
+        }
+        if states().any(|state| state.latency_us.max(state.residency_us) > LONGEST_US) {
+            return Err(format!("idle: a state takes longer than {LONGEST_US} µs"));
+        }
+        let texts = [&self.driver, &self.governor].into_iter().chain(states().map(|state| &state.name));
+        match texts.into_iter().find(|text| text.len() > LONGEST_NAME) {
+            Some(text) => Err(format!("idle: a name has {} bytes", text.len())),
+            None => Ok(()),
+        }
     }
 }
 

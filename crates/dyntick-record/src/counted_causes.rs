@@ -195,6 +195,7 @@ pub(crate) mod tests {
             process: None,
             recorder: None,
             machine,
+            idle: None,
             threads: BTreeMap::new(),
             owners: Owners::default(),
             counts: (before, after),

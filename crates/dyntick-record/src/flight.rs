@@ -115,6 +115,7 @@ impl FlightRecorder {
             process: None,
             recorder: Some(std::process::id() as i32),
             machine: self.machine,
+            idle: None,
             threads: self.watch.threads,
             owners: self.watch.owners,
             counts: (Counts::default(), Counts::default()),

@@ -27,6 +27,7 @@ mod flight;
 mod foreign;
 mod frames;
 mod functions;
+mod idle;
 mod last;
 pub mod late;
 mod ledger;
@@ -79,7 +80,7 @@ pub use trigger::Trigger;
 
 use dyntick_explain::fixes::{self as advice, Host, Named, PrintedFix, Target};
 use dyntick_explain::{CauseId, rules};
-use dyntick_model::{CommandLine, CpuList, Fix};
+use dyntick_model::{CommandLine, CpuList, Fix, LatencyLimits, StateReading};
 use dyntick_observe::facts::{Counts, Machine, Mapping, Owners, Thread};
 use dyntick_system::hotplug;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,9 @@ pub struct About {
     /// The process that recorded; none in records that older versions made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorder: Option<i32>,
+    /// The idle states at the begin, if they were to be recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleStates>,
     /// All observed threads, by TID.
     pub threads: BTreeMap<i32, Thread>,
     /// The observed possessions of the threads.
@@ -136,6 +140,19 @@ pub struct About {
     /// The source of a trace that another tool made, and what it has instead of the facts above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<Foreign>,
+}
+
+/// The idle states of a machine, and the limits within which they are chosen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleStates {
+    /// The idle driver; empty if there is none.
+    pub driver: String,
+    /// The governor; empty if there is none.
+    pub governor: String,
+    /// The states of each recorded CPU, the shallowest first.
+    pub states: BTreeMap<u32, Vec<StateReading>>,
+    /// The latency limits (PM QoS); none if they could not be read.
+    pub limits: Option<LatencyLimits>,
 }
 
 impl About {

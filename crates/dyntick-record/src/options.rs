@@ -30,6 +30,8 @@ pub struct Options {
     pub faults: bool,
     /// True if system calls are recorded: two events for each.
     pub system_calls: bool,
+    /// True if idle states are recorded: two events for each sleep.
+    pub idle: bool,
     /// The options of `--last`, with which only the last seconds are kept. `most_bytes` is then the maximum size of the
     /// ring, in which new events replace older ones.
     pub last: Option<LastSeconds>,
@@ -49,6 +51,7 @@ impl Options {
             stacks: false,
             faults: false,
             system_calls: false,
+            idle: false,
             last: None,
         }
     }

@@ -295,6 +295,7 @@ mod tests {
             process: None,
             recorder: None,
             machine,
+            idle: None,
             threads: BTreeMap::new(),
             owners: Default::default(),
             counts: (Counts::default(), Counts::default()),

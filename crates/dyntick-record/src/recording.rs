@@ -8,7 +8,7 @@ use crate::processes::Processes;
 use crate::stored::{Packer, Writer};
 use crate::task_names::Watch;
 use crate::trigger::Trigger;
-use crate::{About, Options, RecordError, counted_causes, events};
+use crate::{About, IdleStates, Options, RecordError, counted_causes, events, idle};
 use dyntick_model::{CpuList, KernelVersion};
 use dyntick_observe::facts::{Counts, Machine};
 use dyntick_observe::thread::now_ns;
@@ -35,6 +35,7 @@ pub(crate) struct Recording<'a> {
     pub session: TraceSession,
     pub online: CpuList,
     machine: Machine,
+    idle: Option<IdleStates>,
     watch: Mutex<Watch>,
     /// The processes whose stacks are recorded, if stacks are.
     processes: Mutex<Option<Processes>>,
@@ -55,6 +56,7 @@ impl<'a> Recording<'a> {
              because the kernel takes some for it"
                 .to_owned()
         });
+        let idle = options.idle.then(|| idle::read(&options.cpus));
         let before = Counts::interrupts();
         let session = session(options, &online, &machine.kernel)?;
         let mut watch = match &options.last {
@@ -78,6 +80,7 @@ impl<'a> Recording<'a> {
                 session,
                 online,
                 machine,
+                idle,
                 watch,
                 processes,
                 functions: Mutex::default(),
@@ -128,6 +131,7 @@ impl<'a> Recording<'a> {
             process: control.process(),
             recorder: Some(std::process::id() as i32),
             machine: self.machine.clone(),
+            idle: self.idle.clone(),
             threads: watch.threads.clone(),
             owners: watch.owners.clone(),
             counts: (Counts::default(), Counts::default()),
@@ -220,7 +224,8 @@ fn session(
 ) -> Result<TraceSession, SessionError> {
     let others = options.buffer_kib.min(OTHERS_KIB);
     let calls: &[&str] = if options.system_calls { &events::CALLS } else { &[] };
-    let mut session = events::session(&options.cpus, online, others, calls)?;
+    let idle: &[&str] = if options.idle { &idle::EVENTS } else { &[] };
+    let mut session = events::session(&options.cpus, online, others, &[calls, idle].concat())?;
     if options.system_calls {
         session.probe(COMPAT_CALL);
     }

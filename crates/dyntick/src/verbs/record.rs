@@ -26,6 +26,8 @@ const DEFAULT: &str = "dyntick.dt";
 Examples:
   dyntick record -C 3 -- ./app      CPU 3 while ./app runs, into dyntick.dt
   dyntick record -C 2-3 -o x.dt     until Ctrl-C
+  dyntick record --idle -o x.dt -- ./app
+                                    with idle states, for `dyntick replay`
   dyntick record -C 3 --last 10s --when-late 100
                                     until a thread runs 100 µs late; the 10 s
                                     before that are in dyntick.1.dt
@@ -41,6 +43,9 @@ pub struct Arguments {
     /// End recording when FILE has SIZE bytes, e.g. 500M or 2G; with --last, discard older events [default there: 1G]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size: Option<u64>,
+    /// Record idle states too, two events for each sleep, for `dyntick replay`
+    #[arg(long)]
+    idle: bool,
     #[command(flatten)]
     ring: Ring,
     /// Measure what recording costs here by a second of it, and write nothing; run no command
@@ -97,7 +102,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let options = options(&arguments.what, false)?;
     // The ends of page faults would fill a ring twice as fast.
     let faults = options.faults && last.is_none();
-    let options = Options { most_bytes, folder: folder(&arguments.output), last, faults, ..options };
+    let idle = arguments.idle;
+    let options = Options { most_bytes, folder: folder(&arguments.output), last, faults, idle, ..options };
     let (record, status) = take(&arguments.what, &options)?;
     if unasked {
         record.save_unasked(&arguments.output)?
@@ -137,7 +143,7 @@ const COST_TIME: Duration = Duration::from_secs(1);
 
 /// Prints what a recording costs.
 fn print_cost(arguments: &Arguments) -> Result<ExitCode> {
-    let options = options(&arguments.what, false)?;
+    let options = Options { idle: arguments.idle, ..options(&arguments.what, false)? };
     let cost = dyntick_record::cost(&options, COST_TIME)?;
     if arguments.json {
         output::json(&cost)?;
