@@ -17,6 +17,7 @@ pub(crate) const PART_BYTES: usize = 16;
 const POLLING: u32 = 1;
 const STOPPED: u8 = 1;
 const GOT_TICK: u8 = 2;
+const WAS_OFF: u8 = 4;
 const STOP_TICK: u8 = 1;
 const ASKED: u8 = 2;
 const CUT: u8 = 4;
@@ -72,8 +73,12 @@ fn write(decision: &Decision, bytes: &mut Vec<u8>) {
     bytes.extend(decision.iowaiters.to_ne_bytes());
     bytes.extend(decision.disabled.to_ne_bytes());
     bytes.push(decision.chosen.unwrap_or(NO_STATE));
-    let stopped = if decision.tick_stopped { STOPPED } else { 0 };
-    bytes.push(stopped | if decision.got_tick { GOT_TICK } else { 0 });
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    bytes.push(
+        flag(decision.tick_stopped, STOPPED)
+            | flag(decision.got_tick, GOT_TICK)
+            | flag(decision.tick_was_off, WAS_OFF),
+    );
     bytes.extend(0u32.to_ne_bytes());
 }
 

@@ -8,12 +8,18 @@ mod decision;
 mod error;
 mod governor;
 mod layout;
+mod recorded;
+mod score;
+mod spec;
 
 pub use child::Input;
 pub use compile::{Program, compile};
 pub use decision::{Decision, Part};
 pub use error::ReplayError;
 pub use governor::{Define, Governor, SourceFile};
+pub use recorded::{Assumed, Facts, Recorded, Timers, decisions};
+pub use score::{Ground, Score, chosen};
+pub use spec::{Spec, sweep};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Governors of Debian's kernel and small ones, compiled and run as a user's would be.
 
-use crate::{Decision, Governor, Input, Part, Program, ReplayError, SourceFile, compile};
+use crate::{Decision, Governor, Input, Part, Program, ReplayError, SourceFile, Spec, compile};
 use dyntick_idle::{State, States};
 use dyntick_kernels::build::governors::{GOVERNORS, unpacked};
 use dyntick_kernels::cache::Cache;
@@ -105,7 +105,12 @@ fn a_tick_that_goes_on_and_the_limit_of_polling_cut_a_sleep() {
     assert_eq!(seen, [(0, 0, true), (250_000, 1, false)]);
 
     let ticking = own("ticking", &format!("{PICK} {{ *stop = false; return 2; }}"));
-    let parts = choices(&compile(&ticking, HZ).unwrap(), &timers([9_000_000].into_iter())).unwrap();
+    let program = compile(&ticking, HZ).unwrap();
+    let mut sleep = timers([9_000_000].into_iter());
+    // The tick went on in the record, too, and did not wake the CPU.
+    assert_eq!(choices(&program, &sleep).unwrap().len(), 1);
+    sleep[0].tick_was_off = true;
+    let parts = choices(&program, &sleep).unwrap();
     let seen: Vec<_> = parts.iter().map(|part| (part.select_ns - begin, part.is_cut)).collect();
     assert_eq!(seen, [(0, true), (4_000_000, true), (8_000_000, false)]);
 }
@@ -216,4 +221,29 @@ fn governors_of_debians_kernel_choose_as_they_are_known_to() {
     assert_eq!(chosen(&choices(&ladder, &long).unwrap())[..10], [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
     let haltpoll = debians("haltpoll");
     assert_eq!(chosen(&choices(&haltpoll, &short).unwrap()).len(), 40);
+}
+
+/// A patch that comes with dyntick by both of its names, and one whose function the stand-in does not have.
+#[test]
+fn a_patched_governor_is_compiled() {
+    if !has_walls() {
+        return;
+    }
+    let cache = Cache::of_user().unwrap();
+    let load = |text: &str| text.parse::<Spec>().unwrap().load(&cache, &|_| ());
+    let text = |governor: &Governor| {
+        let main = governor.files.iter().find(|file| file.name == governor.main).unwrap();
+        main.text.clone()
+    };
+    let plain = load("menu@6.12").unwrap();
+    assert!(plain.origin.starts_with("Debian package linux-source-6.12 "), "{}", plain.origin);
+    let patched = load("menu@6.12+menu-stopped-margin-25").unwrap();
+    assert_ne!(text(&plain), text(&patched));
+    assert_eq!(text(&patched), text(&load("menu@6.12+menu-stopped-margin-25.cocci").unwrap()));
+    let decisions = timers([20_000_000; 30].into_iter());
+    assert_eq!(chosen(&choices(&compile(&patched, HZ).unwrap(), &decisions).unwrap()).len(), 30);
+    let told = compile(&load("menu@6.12+menu-predict-event").unwrap(), HZ).err().unwrap().to_string();
+    assert!(told.contains("it needs 'trace_menu_predict' of the kernel (menu.c:"), "{told}");
+    let told = load("menu@6.12+no-such-patch").unwrap_err().to_string();
+    assert!(told.contains("no-such-patch"), "{told}");
 }

@@ -52,6 +52,8 @@ pub fn origin(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Stri
 pub struct Patched<'a> {
     /// The path of the file itself, and of those beside it that it needs.
     pub files: Vec<(&'a Path, PathBuf)>,
+    /// The source tree, for other files that a patch changes; none for a file that is in none.
+    pub tree: Option<&'a Path>,
     /// The patches by name or path, as for a kernel.
     pub patches: &'a [String],
 }
@@ -79,6 +81,9 @@ pub fn patch(
         let copied = File::open(from)
             .and_then(|mut from| place_beneath(&tree, to).and_then(|to| replace(&to, &mut from)));
         copied.map_err(|error| CacheError::from_io(from, error))?;
+    }
+    for pristine in wanted.tree {
+        patches::copy_changed(&parts, pristine, &tree)?;
     }
     patches::apply(&parts, &space, &place, progress)?;
     for (_, to) in &wanted.files {

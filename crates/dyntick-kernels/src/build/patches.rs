@@ -141,6 +141,16 @@ pub fn check(
     apply(&plain, &space, place, &|_| ())
 }
 
+/// Copies the files that patches change and that `tree` does not have yet. A semantic patch names none.
+pub fn copy_changed(patches: &[Part], pristine: &Path, tree: &Path) -> Result<(), BuildError> {
+    for patch in patches.iter().filter(|patch| !patch.is_semantic()) {
+        for file in changed_files(&patch.text).iter().filter(|file| !tree.join(file).exists()) {
+            copy_into(tree, pristine, patch, file)?;
+        }
+    }
+    Ok(())
+}
+
 /// Copies a file of the pristine tree, if it is there.
 fn copy_into(tree: &Path, pristine: &Path, patch: &Part, file: &str) -> Result<(), BuildError> {
     if !is_inner(Path::new(file)) {

@@ -23,6 +23,7 @@ struct dyntick_input {
 enum {
 	DYNTICK_STOPPED = 1, /* the tick was stopped before the choice */
 	DYNTICK_GOT_TICK = 2, /* the tick's handler ran at the end of the sleep */
+	DYNTICK_WAS_OFF = 4, /* the tick was stopped while the CPU slept */
 };
 
 struct dyntick_decision {

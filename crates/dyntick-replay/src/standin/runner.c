@@ -196,11 +196,15 @@ static u64 poll_limit(const struct cpuidle_device *device)
 #define TICK_SLACK_NS 50000
 #define POLL_SLACK_NS 10000
 
-/* The sleep of a part that ends before the wake-up: at a tick that goes on, or at the limit of polling; else 0. */
+/*
+ * The sleep of a part that ends before the wake-up: at a tick that goes on, or at the limit of polling; else 0. Where the
+ * tick went on in the record too, the wake-up is what followed from that.
+ */
 static u64 cut(const struct cpuidle_device *device, const struct dyntick_decision *decision, int state, bool stop_tick)
 {
 	u64 left = decision->wake_ns > now_ns ? decision->wake_ns - now_ns : 0;
-	u64 tick_ns = !stop_tick && !now_stopped && now_delta_tick_ns > 0 ? (u64)now_delta_tick_ns : U64_MAX / 2;
+	bool ticks = !stop_tick && !now_stopped && decision->flags & DYNTICK_WAS_OFF && now_delta_tick_ns > 0;
+	u64 tick_ns = ticks ? (u64)now_delta_tick_ns : U64_MAX / 2;
 
 	if (driver.states[state].flags & CPUIDLE_FLAG_POLLING && poll_limit(device) < tick_ns)
 		return left > poll_limit(device) + POLL_SLACK_NS ? poll_limit(device) : 0;
