@@ -120,13 +120,19 @@ fn as_path(patch: &str) -> String {
 
 /// Debian's source of a series, which may be in its unstable suite alone.
 fn of_series(series: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Unpacked, ReplayError> {
-    let missing = match unpacked(&format!("debian:{series}"), cache, progress) {
-        Err(error @ BuildError::Source(SourceError::NotOffered { .. })) => error,
-        found => return Ok(found?),
+    let found = match unpacked(&format!("debian:{series}"), cache, progress) {
+        Ok(source) if source.fallback.is_none() => return Ok(source),
+        Err(error) if !matches!(error, BuildError::Source(SourceError::NotOffered { .. })) => {
+            return Err(error.into());
+        }
+        found => found,
     };
     let unstable = format!("debian:{UNSTABLE}");
-    let is_same = origin(&unstable, cache, progress)?.contains(&format!("linux-source-{series} "));
-    if is_same { Ok(unpacked(&unstable, cache, progress)?) } else { Err(missing.into()) }
+    let package = format!("linux-source-{series} ");
+    match origin(&unstable, cache, progress) {
+        Ok(origin) if origin.contains(&package) => Ok(unpacked(&unstable, cache, progress)?),
+        _ => Ok(found?),
+    }
 }
 
 /// The variants of a text such as `mine.c -DMARGIN=0..100:5`: the governor's name, and all combinations of values.

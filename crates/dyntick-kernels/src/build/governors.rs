@@ -82,7 +82,7 @@ pub fn patch(
             .and_then(|mut from| place_beneath(&tree, to).and_then(|to| replace(&to, &mut from)));
         copied.map_err(|error| CacheError::from_io(from, error))?;
     }
-    for pristine in wanted.tree {
+    if let Some(pristine) = wanted.tree {
         patches::copy_changed(&parts, pristine, &tree)?;
     }
     patches::apply(&parts, &space, &place, progress)?;

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::trouble::Trouble;
-use crate::{About, Record};
+use crate::{About, IdleStates, Record};
+use dyntick_model::StateReading;
 use dyntick_trace::{CpuStats, Scanner};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -183,6 +184,21 @@ fn impossible_values_are_named() {
     assert_eq!(early, "x.dt is damaged: about.json.zst: window_ns: the end (1) is before the begin (2)");
     let small = said_of(&record(&about(), Metadata { page_size: 16, ..metadata() }));
     assert!(small.starts_with("x.dt is damaged: trace.json.zst: page_size: 16 "), "{small}");
+    let state = StateReading {
+        name: "C1".to_owned(),
+        latency_us: 1,
+        residency_us: 1,
+        disabled: false,
+        counters: BTreeMap::new(),
+    };
+    let with = |states: Vec<StateReading>| {
+        let idle = Some(IdleStates { states: [(1, states)].into(), ..IdleStates::default() });
+        said_of(&record(&About { idle, ..about() }, metadata()))
+    };
+    let many = with(vec![state.clone(); 11]);
+    assert_eq!(many, "x.dt is damaged: about.json.zst: idle: a CPU has more than 10 states");
+    let long = with(vec![StateReading { latency_us: u64::MAX, ..state }]);
+    assert!(long.contains("idle: a state takes longer than"), "{long}");
 }
 
 #[test]
