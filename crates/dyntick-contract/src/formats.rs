@@ -3,7 +3,7 @@
 //! name and version. The version increases if a key is removed or changes its meaning; new keys may be added at any
 //! time. `latency --json` is cyclictest's format with one more key, and SARIF is unchanged.
 
-use crate::{compare, failure, idle, isolate, lab, latency, schemas, stat, top};
+use crate::{compare, failure, idle, isolate, lab, latency, replay, schemas, stat, top};
 use schemars::Schema;
 use serde::Serialize;
 
@@ -63,6 +63,7 @@ formats! {
         top::Sample => "dyntick-top" 2 "top",
         crate::explain::Explanation<'_> => "dyntick-explain" 2 "explain",
         dyntick_record::Cost => "dyntick-record-cost" 1 "record --cost",
+        replay::Replay => "dyntick-replay" 1 "replay",
         isolate::Report => "dyntick-isolate" 2 "isolate",
         isolate::Planned<'_> => "dyntick-isolate-changes" 1 "isolate --dry-run",
         dyntick_isolate::Restored => "dyntick-isolate-restored" 1 "isolate --restore",

@@ -20,6 +20,7 @@ pub mod isolate;
 pub mod lab;
 pub mod labels;
 pub mod latency;
+pub mod replay;
 mod schemas;
 pub mod stat;
 #[cfg(test)]

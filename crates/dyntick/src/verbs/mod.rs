@@ -15,6 +15,7 @@ mod latency;
 mod ledger;
 mod record;
 mod recording;
+mod replay;
 mod schema;
 mod stat;
 mod top;
@@ -43,6 +44,8 @@ pub enum Verb {
     Record(record::Arguments),
     /// Report what interrupted the CPUs of a record, why, and the fix
     Explain(explain::Arguments),
+    /// Run idle governors of kernel trees on the idle periods of a record, and compare them
+    Replay(replay::Arguments),
     /// Measure wake-up latency as cyclictest does, and report why a wake-up was late
     Latency(Box<latency::Arguments>),
     /// Show the CPUs of this machine and what interrupts them, live
@@ -98,6 +101,7 @@ impl Verb {
             Verb::Record(arguments) => record::run(&arguments),
             Verb::Explain(arguments) => explain::run(&arguments),
             Verb::Idle(arguments) => idle::run(&arguments),
+            Verb::Replay(arguments) => replay::run(&arguments),
             Verb::Export(arguments) => export::run(&arguments),
             Verb::Top(arguments) => top::run(&arguments),
             Verb::Completions(arguments) => completions::run(&arguments),

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `dyntick replay`: idle governors out of kernel trees, run on the idle periods of records.
+
+mod differences;
+mod grounds;
+mod page;
+mod rows;
+
+use crate::output::{self, Target};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use dyntick_contract::replay::Replay;
+use dyntick_kernels::cache::Cache;
+use dyntick_model::units::Nanos;
+use dyntick_replay::{Decision, Governor, Spec, sweep};
+use dyntick_study::machine;
+use grounds::Grounds;
+use rows::{Choices, Row};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+/// The arguments of `dyntick replay`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  dyntick record --idle -C 3 -o x.dt -- ./load
+  dyntick replay x.dt --governor menu@6.12 --governor teo@7.2
+                                    two governors of Debian's kernels
+  dyntick replay x.dt --governor ./linux/drivers/cpuidle/governors/menu.c
+                                    the file of a tree, as it is there
+  dyntick replay x.dt --governor menu@6.12+mine.cocci --machine sapphire-rapids
+                                    with a patch, and modelled energy
+  dyntick replay *.dt --sweep 'mine.c -DMARGIN=0..100:5' --qos none,20us")]
+pub struct Arguments {
+    /// Records of `dyntick record --idle`
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// A governor: NAME@VERSION of Debian's kernels (menu@6.12, teo@7.2, ladder@sid), or a C file; patches follow after +
+    #[arg(long = "governor", value_name = "SPEC", required_unless_present = "sweep")]
+    governors: Vec<String>,
+    /// All values of macros in a governor: 'SPEC -DNAME=FIRST..LAST:STEP'
+    #[arg(long, value_name = "SPEC -D…")]
+    sweep: Vec<String>,
+    /// The machine whose idle states and powers are used: see `dyntick lab machines`, or a path [default: the recorded
+    /// states, without energy]
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
+    /// Latency limits (PM QoS) to replay with, in addition to the recorded ones: none, or a time such as 20us
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "none")]
+    qos: Vec<Limit>,
+    /// A header for names that the stand-in for the kernel lacks
+    #[arg(long, value_name = "HEADER")]
+    stand_in: Option<PathBuf>,
+    /// List the first N decisions in which a governor differs from the first one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    first: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A latency limit, ns; `None` for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit(Option<u64>);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let limit = text.parse().map(|Nanos(ns)| Self(Some(ns)));
+        limit.map_err(|_| format!("'{text}' is no latency limit: write none, or a time such as 20us"))
+    }
+}
+
+impl Limit {
+    /// The limit as the kernel has it, ns.
+    fn ns(self) -> i64 {
+        self.0.map_or(Decision::NO_LIMIT, |ns| ns.min(Decision::NO_LIMIT as u64) as i64)
+    }
+}
+
+/// Replays the governors on the records.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    arguments.target.ensure_writable()?;
+    dyntick_system::leave_half_of_memory();
+    let machine = arguments.machine.as_deref().map(machine::find).transpose()?;
+    let governors = governors(arguments)?;
+    let grounds = Grounds::open(&arguments.files, machine)?;
+    let choices = Choices::of(&grounds, &governors, &arguments.qos)?;
+    let rows = choices.rows(&grounds);
+    let differences = differences::of(&grounds, &choices, arguments.first);
+    let replay = Replay {
+        files: arguments.files.iter().map(|file| file.display().to_string()).collect(),
+        recorded_governor: grounds.governor.clone(),
+        machine: grounds.machine.as_ref().map(|machine| machine.name.clone()),
+        states: grounds.states(),
+        results: rows.into_iter().map(Row::printed).collect(),
+        differences,
+        assumed: grounds.assumed(),
+        notes: grounds.notes.clone(),
+    };
+    if arguments.json {
+        arguments.target.json(&replay)?;
+    } else {
+        arguments.target.page(&page::document(&replay))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The governors with their sources: those of `--governor`, then all variants of `--sweep`.
+fn governors(arguments: &Arguments) -> Result<Vec<Governor>> {
+    let cache = Cache::of_user()?;
+    let load = |spec: &Spec| -> Result<Governor> {
+        let progress = |text: &str| output::step(format_args!("{}: {text}", spec.text));
+        Ok(spec.load(&cache, &progress)?.with_stand_in(arguments.stand_in.as_deref())?)
+    };
+    let mut all: Vec<Governor> = Vec::new();
+    for text in &arguments.governors {
+        all.push(load(&text.parse()?)?);
+    }
+    for text in &arguments.sweep {
+        let (spec, variants) = sweep(text).context("cannot read --sweep")?;
+        let governor = load(&spec)?;
+        all.extend(variants.iter().map(|defines| governor.with(defines)));
+    }
+    if all.is_empty() {
+        bail!("no governor: name one with --governor");
+    }
+    Ok(all)
+}
