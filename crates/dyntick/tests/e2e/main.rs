@@ -38,6 +38,7 @@ mod profile;
 mod quick;
 mod record;
 mod record_last;
+mod replay;
 mod sources;
 mod stat;
 mod stat_calls;
