@@ -38,7 +38,7 @@ impl Program {
     }
 }
 
-/// Compiles a governor for a kernel with so many ticks per second.
+/// Compiles a governor for a kernel with `hz` ticks per second.
 ///
 /// # Errors
 /// Without a compiler or a sandbox; if the governor needs a name that the stand-in lacks.

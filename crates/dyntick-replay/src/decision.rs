@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a governor is asked, and what it chose.
+//! The inputs of a governor, and its choices.
 
 /// The inputs of one choice, and the sleep that followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,8 +45,8 @@ impl Decision {
     }
 }
 
-/// A choice of a replayed governor. A sleep that a tick or the limit of polling cuts has several; the last one ends with
-/// the recorded wake-up.
+/// A choice of a replayed governor. A sleep that a tick or the limit of polling cuts has several; the last one ends
+/// with the recorded wake-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The time of the choice, ns.

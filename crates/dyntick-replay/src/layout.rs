@@ -29,7 +29,7 @@ const NAME_BYTES: usize = 16;
 /// The most decisions of one replay: a step is a decision's number and one bit.
 pub(crate) const MOST_DECISIONS: usize = 1 << 31;
 
-/// The output's size for so many decisions. Pages that are not written take no memory.
+/// The output's size for this number of decisions. Pages that are not written take no memory.
 pub(crate) fn output_bytes(decisions: usize) -> usize {
     OUTPUT_BYTES + decisions * MOST_PARTS * PART_BYTES
 }

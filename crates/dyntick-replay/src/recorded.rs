@@ -102,8 +102,8 @@ struct Lengths {
     delta_tick_ns: i64,
 }
 
-/// The times to the next timer without and with the tick (`kernel/time/tick-sched.c: tick_nohz_get_sleep_length`, 6.1 to
-/// 7.2). Where the kernel stopped the tick, its hrtimer was set for the next timer of the timer wheel.
+/// The times to the next timer without and with the tick (`kernel/time/tick-sched.c: tick_nohz_get_sleep_length`, 6.1
+/// to 7.2). Where the kernel stopped the tick, its hrtimer was set for the next timer of the timer wheel.
 fn lengths(sleep: &Sleep, select_ns: u64, facts: &Facts, timers: Timers, assumed: &mut Assumed) -> Lengths {
     let inputs = &sleep.inputs;
     let until = |at: Option<u64>| at.map_or(KTIME_MAX - select_ns as i64, |at| at as i64 - select_ns as i64);

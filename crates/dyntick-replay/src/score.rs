@@ -46,7 +46,7 @@ pub struct Score {
     pub same: u64,
     /// The sleeps whose recorded state is known.
     pub known: u64,
-    /// The sleeps for which the governor would have stopped a tick that ended the recorded sleep: it would have slept on.
+    /// The sleeps for which the governor would have stopped a tick that ended the recorded sleep, and slept on.
     pub would_go_on: u64,
 }
 

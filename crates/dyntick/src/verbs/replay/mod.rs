@@ -36,7 +36,8 @@ pub struct Arguments {
     /// Records of `dyntick record --idle`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// A governor: NAME@VERSION of Debian's kernels (menu@6.12, teo@7.2, ladder@sid), or a C file; patches follow after +
+    /// A governor: NAME@VERSION of Debian's kernels (menu@6.12, teo@7.2, ladder@sid) or a C file, then +PATCH for each
+    /// patch
     #[arg(long = "governor", value_name = "SPEC", required_unless_present = "sweep")]
     governors: Vec<String>,
     /// All values of macros in a governor: 'SPEC -DNAME=FIRST..LAST:STEP'

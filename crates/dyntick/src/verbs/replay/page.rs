@@ -90,8 +90,8 @@ struct Least<'a> {
     other: &'a Scored,
 }
 
-/// The least of a figure; none if all are equal. It is compared with the first governor, or if it is that, with the next
-/// best one.
+/// The least of a figure; none if all are equal. It is compared with the first governor, or if it is that, with the
+/// next best one.
 fn least<'a>(all: &[&'a Scored], figure: &dyn Fn(&Scored) -> f64) -> Option<Least<'a>> {
     let best = all.iter().copied().min_by(|one, other| figure(one).total_cmp(&figure(other)))?;
     let first = *all.first()?;
