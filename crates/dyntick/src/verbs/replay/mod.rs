@@ -31,7 +31,7 @@ Examples:
                                     the file of a tree, as it is there
   dyntick replay x.dt --governor menu@6.12+mine.cocci --machine sapphire-rapids
                                     with a patch, and modelled energy
-  dyntick replay *.dt --sweep 'mine.c -DMARGIN=0..100:5' --qos none,20us")]
+  dyntick replay *.dt --sweep \"mine.c -DMARGIN=0..100:5\" --qos none,20us")]
 pub struct Arguments {
     /// Records of `dyntick record --idle`
     #[arg(value_name = "FILE", required = true)]
@@ -40,7 +40,7 @@ pub struct Arguments {
     /// patch
     #[arg(long = "governor", value_name = "SPEC", required_unless_present = "sweep")]
     governors: Vec<String>,
-    /// All values of macros in a governor: 'SPEC -DNAME=FIRST..LAST:STEP'
+    /// All values of macros in a governor, as one argument: 'SPEC -DNAME=FIRST..LAST:STEP'
     #[arg(long, value_name = "SPEC -D…")]
     sweep: Vec<String>,
     /// The machine whose idle states and powers are used: see `dyntick lab machines`, or a path [default: the recorded
