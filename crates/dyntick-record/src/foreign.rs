@@ -314,6 +314,7 @@ fn about(trace: Imported) -> About {
         ended: None,
         mappings: BTreeMap::new(),
         trigger: None,
+        idle: None,
         foreign: Some(Foreign {
             source: Source { format: trace.source, clock: trace.clock, events: trace.seen.events, limits },
             names: trace.names,

@@ -193,7 +193,9 @@ fn time_is_accounted_for_on_6_12_as_by_explain() {
 #[test]
 fn time_is_accounted_for_on_6_1() {
     if !is_full() {
-        return;
+        // Its verifier refuses programs that later ones accept.
+        let script = BEFORE.to_owned() + "stat short -- true; echo; echo @";
+        return adds_up("short", &documents::printed_with(&[], "debian:6.1", "", &script)["short"]);
     }
     let documents = time_is_accounted_for("debian:6.1", LIMITED);
     // 50 ms of each second. From 6.12 on tasks of other classes have a server of their own instead.
