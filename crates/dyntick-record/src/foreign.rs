@@ -429,9 +429,7 @@ mod tests {
             assert!(source.limits[1].contains("timer:tick_stop"), "{:?}", source.limits);
             assert!(findings.notes.is_empty(), "{:?}", findings.notes);
             // A tick of a busy CPU has no cause where it is not known which CPUs may stop theirs.
-            assert!(
-                findings.cpus[0].section.causes.iter().all(|cause| cause.cause.to_string() != "not-adaptive")
-            );
+            assert!(findings.cpus[0].section.causes.iter().all(|cause| cause.cause != "not-adaptive"));
         }
     }
 

@@ -27,8 +27,7 @@ Examples:
                                     what interrupted ./app's threads, on any CPU
   dyntick explain x.dt --html x.html
                                     explain a record, with a timeline
-  dyntick explain -C 3 trace.dat    what interrupted CPU 3 in a trace of trace-cmd
-  dyntick record --print trace-cmd  the command that records such a trace")]
+  dyntick explain -C 3 trace.dat    CPU 3 in a trace that trace-cmd recorded")]
 pub struct Arguments {
     /// File of `dyntick record`, or a trace of another tool: trace.dat, perf.data, or the text of tracefs, trace-cmd
     /// report or perf script, compressed or not; without it, record first, as `record` does
