@@ -92,8 +92,9 @@ def document(arguments: Sequence[str | os.PathLike[str]], wanted: str, *, progre
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stderr is not None
         reader = threading.Thread(target=_read_lines, args=(child.stderr, words, progress), daemon=True)
-        reader.start()
         try:
+            # Ctrl-C may come at once. While the reader waits for a line, the pipe cannot be closed before the program ends.
+            reader.start()
             printed = child.stdout.read()
             status = child.wait()
         except BaseException:
