@@ -46,9 +46,10 @@ impl Shared {
             return Ok(None);
         }
         let taken = copied(&offered, runs).and_then(|copy| {
-            checked(copy.path(), plan, sealer)?;
-            set_aside(&kept).and_then(|()| copy.rename(&kept)).map_err(|error| error.to_string())?;
-            checked(&kept, plan, sealer)
+            let run = checked(copy.path(), plan, sealer)?;
+            let folder =
+                set_aside(&kept).and_then(|()| copy.rename(&kept)).map_err(|error| error.to_string())?;
+            Ok(Run { folder, ..run })
         });
         taken.map(Some).inspect_err(|_| drop(set_aside(&offered)))
     }
@@ -105,9 +106,9 @@ fn checked(folder: &Path, plan: &Plan, sealer: &Sealer) -> Result<Run, String> {
     close_to_others(folder).map_err(|error| error.to_string())?;
     let sums = std::fs::read_to_string(folder.join(SUMS)).map_err(|error| format!("{SUMS}: {error}"))?;
     let files = comparable_files(folder).map_err(|error| error.to_string())?;
-    if sums_of(&files) != sums {
+    let found = sums_of(&files);
+    if found != sums {
         let differs = |line: &&str| !sums.lines().any(|other| other == *line);
-        let found = sums_of(&files);
         let name = found.lines().find(differs).and_then(|line| line.split_once("  "));
         return Err(format!("{} does not have the sum of {SUMS}", name.map_or("a file", |(_, name)| name)));
     }
