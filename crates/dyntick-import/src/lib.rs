@@ -8,6 +8,8 @@
 
 mod bytes;
 mod clock;
+#[cfg(test)]
+mod kept;
 mod output;
 mod perf;
 mod survey;

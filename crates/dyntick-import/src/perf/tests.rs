@@ -2,30 +2,12 @@
 //! Files that perf 6.1 wrote, and records that are built here.
 
 use super::*;
+use crate::kept::Kept;
 use dyntick_trace::for_each_record;
 use proptest::prelude::*;
 
 const COMPRESSED: &[u8] = include_bytes!("../../tests/fixtures/perf-6.1-zstd.data");
 const PIPE: &[u8] = include_bytes!("../../tests/fixtures/perf-6.1-pipe.data");
-
-/// Keeps what a reader hands over.
-#[derive(Default)]
-struct Kept {
-    layout: Layout,
-    pages: BTreeMap<u32, Vec<u8>>,
-}
-
-impl Sink for Kept {
-    fn layout(&mut self, layout: &Layout) -> std::io::Result<()> {
-        self.layout = layout.clone();
-        Ok(())
-    }
-
-    fn pages(&mut self, cpu: u32, pages: &[u8]) -> std::io::Result<()> {
-        self.pages.entry(cpu).or_default().extend_from_slice(pages);
-        Ok(())
-    }
-}
 
 fn kept(file: &[u8]) -> (Imported, Kept) {
     let mut kept = Kept::default();

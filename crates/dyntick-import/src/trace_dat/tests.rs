@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::Seen;
+use crate::kept::Kept;
 use dyntick_trace::{CpuStats, PageWriter};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 const PAGE: usize = 1024;
 const FORMATS: [(&str, &str, u16); 3] =
@@ -186,25 +186,6 @@ fn version7(algorithm: &str, instances: &[Instance<'_>]) -> Vec<u8> {
     let at = section(&mut file, 0, &all);
     file[options_place..options_place + 8].copy_from_slice(&at.to_le_bytes());
     file
-}
-
-/// Keeps what a reader hands over.
-#[derive(Default)]
-struct Kept {
-    layout: Layout,
-    pages: BTreeMap<u32, Vec<u8>>,
-}
-
-impl Sink for Kept {
-    fn layout(&mut self, layout: &Layout) -> std::io::Result<()> {
-        self.layout = layout.clone();
-        Ok(())
-    }
-
-    fn pages(&mut self, cpu: u32, pages: &[u8]) -> std::io::Result<()> {
-        self.pages.entry(cpu).or_default().extend_from_slice(pages);
-        Ok(())
-    }
 }
 
 impl Kept {
