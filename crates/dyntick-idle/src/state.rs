@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The states of a CPU as its kernel has them, and the kernel's judgement of a choice among them.
 
-use dyntick_model::IdleTable;
+use dyntick_model::{IdleTable, StateReading};
 use serde::{Deserialize, Serialize};
 
 /// A state as the kernel has it.
@@ -21,6 +21,21 @@ pub struct State {
     pub polling: bool,
     /// It cannot be chosen, because it is disabled.
     pub disabled: bool,
+}
+
+/// The state as sysfs has it: its times are in µs there.
+impl From<&StateReading> for State {
+    fn from(reading: &StateReading) -> Self {
+        let us = 1000;
+        Self {
+            name: reading.name.clone(),
+            exit_latency_ns: reading.latency_us * us,
+            target_residency_ns: reading.residency_us * us,
+            leaving_ns: reading.latency_us * us,
+            polling: reading.name == "POLL",
+            disabled: false,
+        }
+    }
 }
 
 /// The way in which a choice missed, by the kernel's names.

@@ -224,16 +224,7 @@ fn states(setting: &Setting<'_>) -> Option<States> {
     let table = setting.case.machine.as_ref().map(|machine| States::from(&machine.idle)).unwrap_or_default();
     let state = |(place, reading): (usize, &StateReading)| {
         let exact = table.get(place).filter(|state| state.name == reading.name).cloned();
-        let us = 1000;
-        let of_sysfs = State {
-            name: reading.name.clone(),
-            exit_latency_ns: reading.latency_us * us,
-            target_residency_ns: reading.residency_us * us,
-            leaving_ns: reading.latency_us * us,
-            polling: reading.name == "POLL",
-            disabled: false,
-        };
-        let state = exact.unwrap_or(of_sysfs);
+        let state = exact.unwrap_or_else(|| reading.into());
         State { disabled: state.disabled || reading.disabled, ..state }
     };
     Some(States(readings.iter().enumerate().map(state).collect()))

@@ -183,20 +183,12 @@ fn states_of(readings: &[StateReading], machine: Option<&Machine>) -> States {
     let table = machine.map(|machine| States::from(&machine.idle)).unwrap_or_default();
     let state = |(place, reading): (usize, &StateReading)| {
         let us = 1000;
-        let of_sysfs = State {
-            name: reading.name.clone(),
-            exit_latency_ns: reading.latency_us * us,
-            target_residency_ns: reading.residency_us * us,
-            leaving_ns: reading.latency_us * us,
-            polling: reading.name == "POLL",
-            disabled: false,
-        };
         let exact = table.get(place).filter(|state| {
             state.name == reading.name
                 && state.exit_latency_ns / us == reading.latency_us
                 && state.target_residency_ns / us == reading.residency_us
         });
-        exact.cloned().unwrap_or(of_sysfs)
+        exact.cloned().unwrap_or_else(|| reading.into())
     };
     States(readings.iter().enumerate().map(state).collect())
 }
