@@ -58,7 +58,7 @@ impl Program {
     /// The governor's choices for all decisions, within a latency limit for all of them, ns.
     ///
     /// # Errors
-    /// A crash, an endless loop or a choice that there is not, with the decision's number.
+    /// A crash, an endless loop or the choice of an unknown state, with the number of the decision.
     pub fn run(&self, input: &Input, latency_ns: i64) -> Result<Vec<Part>, ReplayError> {
         let bytes = layout::output_bytes(input.decisions);
         let output = memory("dyntick-choices")?;

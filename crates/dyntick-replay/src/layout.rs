@@ -127,7 +127,7 @@ impl Ending {
     }
 }
 
-/// Reads a part; none if it names a state or a decision that there is not.
+/// Reads a part; none if it names an unknown state or decision.
 pub(crate) fn part(bytes: &[u8], states: usize, decisions: usize) -> Option<Part> {
     let select_ns = u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?);
     let decision = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);

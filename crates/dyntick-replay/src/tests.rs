@@ -146,10 +146,10 @@ fn a_name_that_is_missing_is_reported() {
         Ok(_) => panic!("{select} was compiled"),
         Err(error) => error.to_string(),
     };
-    let told = says(&format!("{PICK} {{ return cpu_temperature(dev->cpu); }}"));
+    let error = says(&format!("{PICK} {{ return cpu_temperature(dev->cpu); }}"));
     assert!(
-        told.contains("it needs 'cpu_temperature' of the kernel (own.c:3)") && told.contains("--stand-in"),
-        "{told}"
+        error.contains("it needs 'cpu_temperature' of the kernel (own.c:3)") && error.contains("--stand-in"),
+        "{error}"
     );
     let mut helped = own("own", &format!("{PICK} {{ return cpu_temperature(dev->cpu); }}"));
     helped.stand_in = Some("static inline int cpu_temperature(int cpu) { return cpu + 2; }".to_owned());
@@ -157,8 +157,8 @@ fn a_name_that_is_missing_is_reported() {
     assert_eq!(chosen(&parts), [2]);
     let mut unregistered = own("own", &format!("{PICK} {{ return 0; }}"));
     unregistered.files[0].text = "int x;".to_owned();
-    let told = compile(&unregistered, HZ).err().unwrap().to_string();
-    assert!(told.contains("registers no governor"), "{told}");
+    let error = compile(&unregistered, HZ).err().unwrap().to_string();
+    assert!(error.contains("registers no governor"), "{error}");
 }
 
 /// The CPUs share a counter: it shows the order in which they are asked.
@@ -242,8 +242,8 @@ fn a_patched_governor_is_compiled() {
     assert_eq!(text(&patched), text(&load("menu@6.12+menu-stopped-margin-25.cocci").unwrap()));
     let decisions = timers([20_000_000; 30].into_iter());
     assert_eq!(chosen(&choices(&compile(&patched, HZ).unwrap(), &decisions).unwrap()).len(), 30);
-    let told = compile(&load("menu@6.12+menu-predict-event").unwrap(), HZ).err().unwrap().to_string();
-    assert!(told.contains("it needs 'trace_menu_predict' of the kernel (menu.c:"), "{told}");
-    let told = load("menu@6.12+no-such-patch").unwrap_err().to_string();
-    assert!(told.contains("no-such-patch"), "{told}");
+    let error = compile(&load("menu@6.12+menu-predict-event").unwrap(), HZ).err().unwrap().to_string();
+    assert!(error.contains("it needs 'trace_menu_predict' of the kernel (menu.c:"), "{error}");
+    let error = load("menu@6.12+no-such-patch").unwrap_err().to_string();
+    assert!(error.contains("no-such-patch"), "{error}");
 }

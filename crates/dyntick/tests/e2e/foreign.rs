@@ -48,7 +48,7 @@ fn traces_of_other_tools_have_the_same_cause() {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stderr));
-    let told: Vec<Value> = text.lines().filter_map(super::explain::found).collect();
+    let found: Vec<Value> = text.lines().filter_map(super::explain::found).collect();
     let counts = counts(&text);
     let files = [
         ("trace-cmd.out", "trace-cmd.txt"),
@@ -58,9 +58,9 @@ fn traces_of_other_tools_have_the_same_cause() {
     ];
     for (file, printed) in files {
         let own =
-            told.iter().find(|own| own["disturbance"] == file).unwrap_or_else(|| panic!("{file}: {text}"));
+            found.iter().find(|own| own["disturbance"] == file).unwrap_or_else(|| panic!("{file}: {text}"));
         for disturbance in ["signals", "cpu-timer"] {
-            let recorded = told.iter().find(|recorded| recorded["disturbance"] == disturbance);
+            let recorded = found.iter().find(|recorded| recorded["disturbance"] == disturbance);
             let cause =
                 recorded.unwrap_or_else(|| panic!("{disturbance}: {text}"))["causes"][0]["cause"].clone();
             let causes = own["causes"].as_array().unwrap();
