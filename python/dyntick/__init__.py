@@ -10,18 +10,22 @@ of runs as Arrow tables, which pandas, Polars and DuckDB read without a copy. Ke
 from .errors import CheckFailed, DyntickError, EnvironmentFault, InputError, LimitExceeded
 from .figures import SCHEMA, figures
 from .program import version
+from .replays import SCORES, Governors, Replay, replay
 from .report import Changes, Report, report, run
 from .study import Study
-from .verbs import check, compare, doctor, explain
+from .verbs import check, compare, doctor, explain, idle
 
 __all__ = [
     "SCHEMA",
+    "SCORES",
     "Changes",
     "CheckFailed",
     "DyntickError",
     "EnvironmentFault",
+    "Governors",
     "InputError",
     "LimitExceeded",
+    "Replay",
     "Report",
     "Study",
     "check",
@@ -29,6 +33,8 @@ __all__ = [
     "doctor",
     "explain",
     "figures",
+    "idle",
+    "replay",
     "report",
     "run",
     "version",

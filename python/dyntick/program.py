@@ -87,7 +87,10 @@ def document(arguments: Sequence[str | os.PathLike[str]], wanted: str, *, progre
     Raises:
         DyntickError: the program failed; the class tells the kind.
     """
-    command = [str(path()), *(os.fspath(argument) for argument in arguments), "--json"]
+    asked = [os.fspath(argument) for argument in arguments]
+    # Behind it are files, or a command of the user's with options of its own.
+    end = asked.index("--") if "--" in asked else len(asked)
+    command = [str(path()), *asked[:end], "--json", *asked[end:]]
     words: list[str] = []
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stderr is not None

@@ -11,6 +11,7 @@ from . import program
 from .documents.check import DyntickCheck
 from .documents.compare import DyntickCompare
 from .documents.explain import DyntickExplain
+from .documents.idle import DyntickIdle
 from .documents.lab_doctor import DyntickLabDoctor
 from .program import Progress
 
@@ -67,6 +68,27 @@ def compare(
     options += [] if unit is None else ["--unit", unit]
     options += [] if same_within_percent is None else ["--same-within", str(same_within_percent)]
     return cast(DyntickCompare, program.document([*options, *sides], "dyntick-compare"))
+
+
+def idle(
+    *dumps: Path, cpus: str | None = None, seconds: float | None = None, command: Sequence[Path] = ()
+) -> DyntickIdle:
+    """The idle states that CPUs chose, and the judgement of them: of this machine, or of dumps of its counters.
+
+    Args:
+        dumps: a dump, for its counters since the boot, or two of one boot, the earlier first; none for this machine.
+        cpus: the CPUs, as ``"1-3,8"``; None for all.
+        seconds: the length of the measurement of this machine; None for the program's default.
+        command: a command with its arguments, during which this machine is measured.
+
+    Raises:
+        DyntickError: a dump that is not understood, a machine without idle states.
+    """
+    options: list[Path] = ["idle", *dumps]
+    options += [] if cpus is None else ["--cpu", cpus]
+    options += [] if seconds is None else ["--time", f"{seconds}s"]
+    options += ["--", *command] if command else []
+    return cast(DyntickIdle, program.document(options, "dyntick-idle"))
 
 
 def doctor() -> DyntickLabDoctor:
