@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Studies on many machines by Ray, which schedules, retries and moves data; ``pip install dyntick[fleet]``.
+"""Studies and replays on many machines by Ray, which schedules, retries and moves data; ``pip install dyntick[fleet]``.
 
 In virtual time a case is a pure function: the same bytes on any machine that has the same programs. So each case is a
 task, and its runs come back as they are.
@@ -12,5 +12,6 @@ except ImportError as error:
 del _ray
 
 from .driver import Fleet, FleetReport, Verified, run
+from .replays import Replays, replay
 
-__all__ = ["Fleet", "FleetReport", "Verified", "run"]
+__all__ = ["Fleet", "FleetReport", "Replays", "Verified", "replay", "run"]

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``python -m dyntick.fleet run STUDY``: a study on a Ray cluster."""
+"""``python -m dyntick.fleet run STUDY`` and ``replay TRACE…``: studies and replays on a Ray cluster."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
+import pyarrow.parquet as pq
+
 from ..errors import DyntickError
+from ..replays import Governors
 from ..report import Changes
 from .driver import run
+from .replays import replay
 
 
 def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m dyntick.fleet", description="Run studies on a Ray cluster")
+    parser = argparse.ArgumentParser(prog="python -m dyntick.fleet", description="Run studies and replays on a Ray cluster")
     verbs = parser.add_subparsers(dest="verb", required=True)
     one = verbs.add_parser("run", help="run a study, each case on a node that can", description=run.__doc__)
     one.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -26,7 +31,20 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     one.add_argument("--perturb", type=int, help="further runs of each case with an irrelevant change")
     one.add_argument("--store", help="folder or URL of runs that all nodes share, e.g. s3://bucket/runs")
     one.add_argument("--verify", type=_percent, default=0.0, metavar="5%", help="share of cases to run twice")
+    many = verbs.add_parser("replay", help="replay idle governors on many traces, each by itself")
+    many.add_argument("traces", nargs="+", metavar="TRACE", help="file that each node reaches, or a URL of fsspec")
+    many.add_argument("--address", help="the cluster [default: this machine]")
+    many.add_argument("--governor", action="append", default=[], help="see `dyntick replay`, as the next ones")
+    many.add_argument("--sweep", action="append", default=[])
+    many.add_argument("--machine")
+    many.add_argument("--qos", type=_words, default=[])
+    many.add_argument("--stand-in")
+    many.add_argument("--out", default="replay.parquet", help="the scores, as Parquet [default: replay.parquet]")
     return parser.parse_args(words)
+
+
+def _words(text: str) -> list[str]:
+    return text.split(",")
 
 
 def _percent(text: str) -> float:
@@ -34,21 +52,25 @@ def _percent(text: str) -> float:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Runs a study; the exit status is that of ``dyntick lab run``: 1 if a case failed or a run was not repeatable."""
+    """Runs a study or replays; the exit status is that of the program: 1 if a part failed or was not repeatable."""
     given = _arguments(words)
-    changes = Changes(cases=given.case, kernels=given.kernel, append=given.append, perturb=given.perturb)
     try:
-        found = run(
-            given.study,
-            address=given.address,
-            changes=changes,
-            out=given.out,
-            store=given.store,
-            verify_percent=given.verify,
-        )
+        return _run(given) if given.verb == "run" else _replay(given)
     except DyntickError as error:
         print(f"dyntick: {error}", file=sys.stderr)
         return error.status
+
+
+def _run(given: argparse.Namespace) -> int:
+    changes = Changes(cases=given.case, kernels=given.kernel, append=given.append, perturb=given.perturb)
+    found = run(
+        given.study,
+        address=given.address,
+        changes=changes,
+        out=given.out,
+        store=given.store,
+        verify_percent=given.verify,
+    )
     for claim, rulings in found.rulings.items():
         print(f"{', '.join(sorted(set(rulings)))}: {claim}")
     for case, failure in found.failures.items():
@@ -60,6 +82,18 @@ def main(words: Sequence[str] | None = None) -> int:
     print(f"{len(found.runs)} runs in {found.folder}; {found.core_hours:.2f} core hours")
     unequal = any(verified.differing or verified.failure for verified in found.verified)
     return 1 if found.failures or unequal else 0
+
+
+def _replay(given: argparse.Namespace) -> int:
+    governors = Governors(given.governor, given.sweep, given.machine, given.qos, given.stand_in)
+    found = replay(given.traces, governors, address=given.address)
+    for trace, failure in found.failures.items():
+        print(f"failed: {trace}: {failure}")
+    beside = f"{given.out}.part"
+    pq.write_table(found.scores, beside)
+    os.replace(beside, given.out)
+    print(f"{len(given.traces) - len(found.failures)} of {len(given.traces)} traces: {given.out}")
+    return 1 if found.failures else 0
 
 
 if __name__ == "__main__":

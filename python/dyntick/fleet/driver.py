@@ -175,6 +175,12 @@ class _Work:
         return [self.kernels[case["kernel"]]]
 
 
+def connect(address: str | None) -> None:
+    """Connects to a cluster, if none is connected; None for one on this machine."""
+    if not ray.is_initialized():
+        ray.init(address=address, log_to_driver=False)
+
+
 def run(
     study: Source,
     *,
@@ -202,8 +208,7 @@ def run(
         InputError: the study is wrong, or needs files or kernels of this machine that cannot be sent.
         EnvironmentFault: no node can run a case; the error names what is missing.
     """
-    if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False)
+    connect(address)
     job = Job.of(study, changes, store)
     folder = Path(out) if out is not None else Path("out") / job.name
     planned = plan(study, changes)
