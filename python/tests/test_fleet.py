@@ -195,6 +195,37 @@ def test_study_takes_the_files_that_it_names(tmp_path: Path) -> None:
         job.Job.of(study, dyntick.Changes())
 
 
+def test_kernel_is_built_once_for_all_caches_of_a_laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that counts what it compiles takes the place of dyntick; the caches are of two nodes and a stranger."""
+    pytest.importorskip("fsspec", reason="needs fsspec: pip install dyntick[store]")
+    program = tmp_path / "dyntick"
+    program.write_text(
+        "#!/bin/sh\nif ! [ -d $DYNTICK_CACHE/built/0123 ]; then mkdir -p $DYNTICK_CACHE/built/0123\n"
+        "echo compiled >> $DYNTICK_CACHE/../compiled; echo image > $DYNTICK_CACHE/built/0123/bzImage; fi\n"
+        'echo \'{"format": "dyntick-lab-build", "kernels": [{"key": "0123"}]}\'\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("DYNTICK", str(program))
+    study = dyntick.Study({"title": "t", "question": "q", "case": [{"name": "a", "kernel": "own"}]}, name="mine")
+
+    def compiled_for(node: str, secret: bytes) -> int:
+        (tmp_path / node).mkdir(exist_ok=True)
+        (tmp_path / node / job.SECRET).write_bytes(secret)
+        monkeypatch.setenv("DYNTICK_CACHE", str(tmp_path / node))
+        sent = job.Job.of(study, dyntick.Changes(), store=str(tmp_path / "store"))
+        (kernel,) = fleet.driver.node.prepare(sent, "own", builds=True)
+        assert (kernel.place, (tmp_path / node / "built/0123/bzImage").read_text()) == ("built/0123", "image\n")
+        return len((tmp_path / "compiled").read_text().splitlines())
+
+    assert compiled_for("first", b"own") == 1
+    assert compiled_for("second", b"own") == 1, "it comes from the store"
+    assert compiled_for("stranger", b"other") == 2, "a kernel of another laboratory is not believed"
+    (stored,) = (tmp_path / "store/kernels").iterdir()
+    stored.write_bytes(stored.read_bytes()[:-1] + b"x")
+    assert compiled_for("third", b"other") == 3, "it was changed"
+    assert compiled_for("fourth", b"other") == 3, "a good one is in its place"
+
+
 def test_kernel_of_this_machine_is_refused(cluster: Any, tmp_path: Path) -> None:
     cluster.add_node(num_cpus=1)
     with pytest.raises(dyntick.InputError, match="its kernel, host, is of this one"):

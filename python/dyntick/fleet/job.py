@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ class Job:
             store=store,
             files=dict(_named_files(study)),
         )
+
+    def kernel_object(self, kernel: str) -> str:
+        """The object of a store with a kernel that this study builds."""
+        parts = [self.name, self.text or "", kernel, *(f"{name} {sha256(one).hexdigest()}" for name, one in self.files.items())]
+        return f"kernels/{sha256(chr(0).join(parts).encode()).hexdigest()[:32]}"
 
     def unpack(self, folder: Path) -> str:
         """Writes the study into a folder; the result is the argument of ``dyntick lab run``."""

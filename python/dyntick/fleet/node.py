@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
 import os
 import shutil
 import socket
@@ -22,7 +24,7 @@ from ..documents.lab_run import DyntickLabRun
 from ..errors import DyntickError
 from ..packing import packed, unpacked
 from ..program import cache
-from ..store import folder_of
+from ..store import Store, folder_of
 from ..verbs import doctor
 from .job import SECRET, Job
 
@@ -55,6 +57,22 @@ class Kernel:
     place: str
     """The folder in the cache."""
     contents: bytes = field(repr=False)
+
+    def sealed(self, secret: bytes) -> bytes:
+        """The object of a store, which only who has the secret can make: a kernel is believed, not made again."""
+        return b"%s %s\n%s" % (self._seal(secret), self.place.encode(), self.contents)
+
+    @classmethod
+    def unsealed(cls, object_: bytes, secret: bytes) -> Kernel | None:
+        """The kernel of an object; None if another laboratory made it, or it was changed."""
+        head, _, contents = object_.partition(b"\n")
+        seal, _, place = head.partition(b" ")
+        kernel = cls(place.decode(errors="replace"), contents)
+        return kernel if hmac.compare_digest(seal, kernel._seal(secret)) else None
+
+    def _seal(self, secret: bytes) -> bytes:
+        message = self.place.encode() + b"\0" + hashlib.sha256(self.contents).digest()
+        return hmac.digest(secret, message, "sha256").hex().encode()
 
 
 @dataclass(frozen=True)
@@ -95,18 +113,41 @@ def look(node: str, tools: Sequence[str]) -> Ability:
 
 
 def prepare(job: Job, kernel: str, builds: bool) -> list[Kernel]:
-    """Builds or fetches a kernel of the study into this node's cache, and reads it for others."""
+    """Builds or fetches a kernel of the study into this node's cache, and reads it for others.
+
+    A kernel that is built comes from the store if that has it, and is stored there.
+    """
     _take_secret(job)
     with tempfile.TemporaryDirectory(prefix="dyntick-") as folder:
         study = job.unpack(Path(folder))
-        if builds:
-            built = cast(DyntickLabBuild, program.document(["lab", "build", study, kernel], "dyntick-lab-build"))
-            places = [f"built/{one['key']}" for one in built["kernels"]]
-        else:
+        if not builds:
             release = program.printed(["lab", "shell", "--virtual", "--kernel", kernel, "--", "busybox", "uname", "-r"])
             found = (cache() / "kernels").glob(f"{release.split()[-1]}_*")
-            places = [f"kernels/{path.name}" for path in found if path.is_dir()]
-    return [Kernel(place, packed(cache() / place)) for place in places]
+            return [_of_cache(f"kernels/{path.name}") for path in found if path.is_dir()]
+        store = None if job.store is None else Store(job.store)
+        stored = store and _take_kernel(store, job.kernel_object(kernel))
+        built = cast(DyntickLabBuild, program.document(["lab", "build", study, kernel], "dyntick-lab-build"))
+    kernels = [_of_cache(f"built/{one['key']}") for one in built["kernels"]]
+    secret = cache() / SECRET
+    if store is not None and secret.exists() and kernels != [stored]:
+        for one in kernels:
+            store.put(job.kernel_object(kernel), one.sealed(secret.read_bytes()))
+    return kernels
+
+
+def _of_cache(place: str) -> Kernel:
+    return Kernel(place, packed(cache() / place))
+
+
+def _take_kernel(store: Store, name: str) -> Kernel | None:
+    """Unpacks a kernel of the store into the cache, where the program finds it unless its parts are others by now."""
+    secret, contents = cache() / SECRET, store.get(name)
+    if contents is None or not secret.exists():
+        return None
+    kernel = Kernel.unsealed(contents, secret.read_bytes())
+    if kernel is not None:
+        unpacked(kernel.contents, cache() / kernel.place)
+    return kernel
 
 
 def run_case(job: Job, case: str, cores: int, *kernels: list[Kernel]) -> Ran:
