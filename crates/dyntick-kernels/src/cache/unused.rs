@@ -42,7 +42,14 @@ pub fn touch(entry: &Path) {
 
 /// An entry that is read, or a kernel that runs: it stays in the cache as long as this is held.
 pub struct InUse {
-    _locked: File,
+    locked: File,
+}
+
+impl Drop for InUse {
+    /// Frees the entry also if another thread starts a program just now: until its exec that has the file, too.
+    fn drop(&mut self) {
+        let _ = flock(&self.locked, FlockOperation::Unlock);
+    }
 }
 
 impl InUse {
@@ -60,7 +67,7 @@ impl InUse {
         // Who removes it locks it before, and then it has another name.
         let same = |a: Metadata, b: Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
         let stays = same(folder.metadata().ok()?, entry.metadata().ok()?);
-        stays.then_some(Self { _locked: folder })
+        stays.then_some(Self { locked: folder })
     }
 }
 
@@ -279,6 +286,7 @@ mod tests {
         keep_at_most(folder.path(), 10);
         remove_old(folder.path(), WEEK);
         assert!(used.exists() && newest.exists());
+        let of_a_child = held.locked.try_clone().unwrap();
         drop(held);
         let other = InUse::of(&used).unwrap();
         long_unused();
@@ -286,7 +294,8 @@ mod tests {
         assert!(used.exists(), "an entry that is read stays too");
         drop(other);
         keep_at_most(folder.path(), 10);
-        assert!(!used.exists() && newest.exists());
+        assert!(!used.exists() && newest.exists(), "a child that has not begun its program holds nothing");
+        drop(of_a_child);
         assert!(InUse::hold(&image).is_none() && InUse::of(&used).is_none(), "it must be made again");
     }
 
