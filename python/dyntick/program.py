@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,7 +58,14 @@ def cache() -> Path:
 
 def sha256() -> str:
     """The hash of the program's file, which decides what a run is."""
-    with path().open("rb") as file:
+    file = path()
+    return _sha256(file, file.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _sha256(path: Path, changed_ns: int) -> str:
+    """The hash of a file as it was changed last; a process of a fleet asks for each trace."""
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

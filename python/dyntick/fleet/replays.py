@@ -13,7 +13,6 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 import ray
-import ray.data
 
 from .. import program
 from ..errors import DyntickError, EnvironmentFault, InputError
@@ -51,6 +50,9 @@ def replay(traces: Iterable[str | os.PathLike[str]], governors: Governors, *, ad
     names = [name for trace in traces for name in _matching(os.fspath(trace))]
     if not names:
         raise InputError("cannot replay: no trace is named", status=2)
+    # It takes pandas, for which a node that runs cases has no use.
+    import ray.data
+
     connect(address)
     own = program.sha256()
     work = ray.data.from_arrow(pa.table({"trace": names})).repartition(len(names))
