@@ -12,11 +12,9 @@ from typing import cast
 import pyarrow as pa
 
 from . import program
-from .documents.replay import DyntickReplay
+from .documents.replay import DyntickReplay, Scored
 from .program import Progress
-
-Path = str | os.PathLike[str]
-"""The path of a file."""
+from .verbs import Path
 
 _COUNTS = ("sleeps", "choices", "right", "too_deep", "too_shallow", "as_recorded")
 _LATENCY = ("mean_ns", "p50_ns", "p99_ns", "max_ns")
@@ -68,20 +66,19 @@ class Replay:
     def scores(self) -> pa.Table:
         """A row for each governor and latency limit, then for the recorded choices, the oracle and the best static limit;
         the columns are `SCORES`."""
-        columns: dict[str, list[object]] = {name: [] for name in SCORES.names}
-        for one in self.document["results"]:
-            agreement, energy = one["agreement"], one["energy"]
-            row: dict[str, object] = dict(one) | {
-                "governor": one["name"],
-                "as_recorded": agreement["same"] if agreement else None,
-                "energy_j": energy["value"] if energy else None,
-                "energy_low_j": energy["low"] if energy else None,
-                "energy_high_j": energy["high"] if energy else None,
-            }
-            row |= {f"latency_{name}": value for name, value in one["latency"].items()}
-            for name, values in columns.items():
-                values.append(row[name])
-        return pa.table(columns, schema=SCORES)
+        return pa.Table.from_pylist([_row(one) for one in self.document["results"]], schema=SCORES)
+
+
+def _row(one: Scored) -> dict[str, object]:
+    agreement, energy = one["agreement"], one["energy"]
+    row: dict[str, object] = dict(one) | {
+        "governor": one["name"],
+        "as_recorded": agreement["same"] if agreement else None,
+        "energy_j": energy["value"] if energy else None,
+        "energy_low_j": energy["low"] if energy else None,
+        "energy_high_j": energy["high"] if energy else None,
+    }
+    return row | {f"latency_{name}": value for name, value in one["latency"].items()}
 
 
 def replay(*traces: Path, governors: Sequence[str] | Governors, first: int = 0, progress: Progress = False) -> Replay:

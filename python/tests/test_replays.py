@@ -88,6 +88,23 @@ def test_many_traces_are_replayed_by_ray(record: Path, governors: dyntick.Govern
         assert found.scores.slice(at * len(own), len(own)).drop_columns(["trace"]).equals(own)
 
 
+def test_another_build_and_a_place_that_cannot_be_written_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install dyntick[fleet]")
+    main = pytest.importorskip("dyntick.fleet.__main__").main
+    words = ["replay", str(tmp_path / "a.dt"), "--governor", "menu@6.12", "--out"]
+    assert main([*words, str(tmp_path / "no-such/scores")]) == 2
+    assert "cannot write " in capsys.readouterr().err
+    variables = {"PYTHONPATH": str(Path(dyntick.__file__).parents[1]), "DYNTICK": "/bin/true"}
+    ray.init(num_cpus=1, log_to_driver=False, runtime_env={"env_vars": variables})
+    try:
+        assert main([*words, str(tmp_path / "scores")]) == 1
+    finally:
+        ray.shutdown()
+    printed = capsys.readouterr().out
+    assert "its /bin/true is another build of dyntick" in printed and "0 of 1 traces" in printed
+    assert [file.name for file in tmp_path.iterdir()] == ["scores"]
+
+
 def test_dumps_of_idle_states_are_judged(tmp_path: Path) -> None:
     for name, entries in {"before": 100, "after": 400}.items():
         state = "/sys/devices/system/cpu/cpu1/cpuidle/state"

@@ -6,11 +6,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from ..errors import DyntickError
+from ..errors import DyntickError, EnvironmentFault
 from ..replays import Governors
 from ..report import Changes
 from .driver import run
@@ -86,13 +88,18 @@ def _run(given: argparse.Namespace) -> int:
 
 def _replay(given: argparse.Namespace) -> int:
     governors = Governors(given.governor, given.sweep, given.machine, given.qos, given.stand_in)
-    found = replay(given.traces, governors, address=given.address)
+    try:
+        # A folder that cannot be written is an error before hours of work.
+        with tempfile.TemporaryDirectory(dir=Path(given.out).parent, prefix=".coming-") as beside:
+            found = replay(given.traces, governors, address=given.address)
+            pq.write_table(found.scores, Path(beside) / "scores")
+            os.replace(Path(beside) / "scores", given.out)
+    except OSError as error:
+        raise EnvironmentFault(f"cannot write {given.out}: {error.strerror}; name another file by --out", status=2) from error
     for trace, failure in found.failures.items():
         print(f"failed: {trace}: {failure}")
-    beside = f"{given.out}.part"
-    pq.write_table(found.scores, beside)
-    os.replace(beside, given.out)
-    print(f"{len(given.traces) - len(found.failures)} of {len(given.traces)} traces: {given.out}")
+    replayed = len(found.scores.column("trace").unique())
+    print(f"{replayed} of {replayed + len(found.failures)} traces: {given.out}")
     return 1 if found.failures else 0
 
 

@@ -59,7 +59,7 @@ class Kernel:
     contents: bytes = field(repr=False)
 
     def sealed(self, secret: bytes) -> bytes:
-        """The object of a store, which only who has the secret can make: a kernel is believed, not made again."""
+        """The object of a store. It is made with the secret only, since a kernel is believed and not made again."""
         return b"%s %s\n%s" % (self._seal(secret), self.place.encode(), self.contents)
 
     @classmethod

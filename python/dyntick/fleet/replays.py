@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Replays:
     scores: pa.Table
     """The scores on each trace, in the order of the traces; the columns are those of `COLUMNS` but ``failure``."""
     failures: dict[str, str]
-    """The error of each trace that could not be replayed."""
+    """The error of each trace that could not be replayed, also of those on a node with another build of the program."""
 
 
 def replay(traces: Iterable[str | os.PathLike[str]], governors: Governors, *, address: str | None = None) -> Replays:
@@ -45,13 +46,17 @@ def replay(traces: Iterable[str | os.PathLike[str]], governors: Governors, *, ad
 
     Raises:
         InputError: there is no trace.
-        EnvironmentFault: a node has another build of the program.
+        EnvironmentFault: Ray Data is not complete.
     """
     names = [name for trace in traces for name in _matching(os.fspath(trace))]
     if not names:
         raise InputError("cannot replay: no trace is named", status=2)
     # It takes pandas, for which a node that runs cases has no use.
-    import ray.data
+    try:
+        import ray.data
+    except ImportError as error:
+        text = f"cannot replay on a fleet: Ray Data is not complete ({error}); pip install dyntick[fleet]"
+        raise EnvironmentFault(text, status=2) from error
 
     connect(address)
     own = program.sha256()
@@ -78,18 +83,23 @@ def _matching(name: str) -> list[str]:
 
 
 def _replayed(batch: pa.Table, governors: Governors, sha256: str) -> pa.Table:
-    """The work of a node."""
-    if program.sha256() != sha256:
-        raise EnvironmentFault(f"cannot replay: {program.path()} of a node is another build of dyntick", status=2)
-    return pa.concat_tables([COLUMNS.empty_table(), *(_of_trace(name, governors) for name in _texts(batch, "trace"))])
+    """The work of a node; ``sha256`` is that of the driver's program."""
+    tables = [_of_trace(name, governors, sha256) for name in _texts(batch, "trace")]
+    return pa.concat_tables([COLUMNS.empty_table(), *tables])
 
 
 def _texts(table: pa.Table, column: str) -> list[str]:
     return cast(list[str], table.column(column).to_pylist())
 
 
-def _of_trace(name: str, governors: Governors) -> pa.Table:
+def _of_trace(name: str, governors: Governors, sha256: str) -> pa.Table:
     try:
+        if program.sha256() != sha256:
+            raise EnvironmentFault(
+                f"cannot replay on {socket.gethostname()}: its {program.path()} is another build of dyntick; "
+                "install the same wheel on each node",
+                status=2,
+            )
         scores = _scores(name, governors)
     except (DyntickError, OSError) as error:
         return pa.Table.from_pylist([{"trace": name, "failure": str(error)}], schema=COLUMNS)
