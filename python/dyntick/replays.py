@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from . import program
 from .documents.replay import DyntickReplay, Scored
+from .errors import InputError
 from .program import Progress
 from .verbs import Path
 
@@ -33,7 +34,11 @@ its range (null without a machine); the choices of each state, the shallowest fi
 
 @dataclass(frozen=True)
 class Governors:
-    """Governors, and on what they are replayed, as the options of ``dyntick replay`` of the same names have them."""
+    """Governors, and on what they are replayed, as the options of ``dyntick replay`` of the same names have them.
+
+    Raises:
+        InputError: neither a governor nor a sweep.
+    """
 
     governors: Sequence[str] = ()
     """Governors: ``"menu@6.12"``, a C file, each with ``+PATCH`` for each patch."""
@@ -45,6 +50,10 @@ class Governors:
     """Latency limits to replay with: ``"none"``, ``"20us"``; none of them for the recorded ones only."""
     stand_in: Path | None = None
     """A header for names that the stand-in for the kernel lacks."""
+
+    def __post_init__(self) -> None:
+        if not self.governors and not self.sweeps:
+            raise InputError('cannot replay: no governor is named; name one, e.g. "menu@6.12", or a sweep', status=2)
 
     def options(self) -> list[str]:
         """The options of the command line."""

@@ -105,6 +105,11 @@ def test_another_build_and_a_place_that_cannot_be_written_are_said(tmp_path: Pat
     assert [file.name for file in tmp_path.iterdir()] == ["scores"]
 
 
+def test_replay_without_a_governor_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(dyntick.InputError, match="no governor is named; name one"):
+        dyntick.replay(tmp_path / "a.dt", governors=[])
+
+
 def test_dumps_of_idle_states_are_judged(tmp_path: Path) -> None:
     for name, entries in {"before": 100, "after": 400}.items():
         state = "/sys/devices/system/cpu/cpu1/cpuidle/state"
