@@ -232,10 +232,9 @@ fn states(setting: &Setting<'_>) -> Option<States> {
 
 /// The time by which the trace exceeds the kernel's count of a sleep, from `cpu_idle` to `cpu_idle`, ns: the kernel
 /// reads its clock between them (`cpuidle_enter_state`). In virtual time it is the same number of instructions for
-/// nearly every sleep; now and then another CPU runs between a trace point and that reading. So it is the median over
-/// all sleeps, each with the mean of its CPU and state, since the kernel counts time by CPU and state only.
+/// nearly every sleep. The kernel counts time by CPU and state only, so that there is a mean for each of these.
 fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
-    let mut costs: Vec<(i64, u64)> = Vec::new();
+    let mut excesses = Vec::new();
     for (cpu, place, before, after) in readings(setting, "time") {
         let own = || of_cpu(&observed.sleeps, cpu).iter().filter(|sleep| sleep.state == place);
         let traced: Vec<u64> =
@@ -244,17 +243,27 @@ fn trace_cost_ns(observed: &Observed, setting: &Setting<'_>) -> u64 {
             continue;
         }
         let kernel_ns = (after.value.saturating_sub(before.value) * 1000) as i64;
-        let sleeps = traced.len() as u64;
-        costs.push(((traced.iter().sum::<u64>() as i64 - kernel_ns) / sleeps as i64, sleeps));
+        excesses
+            .push(Excess { ns: traced.iter().sum::<u64>() as i64 - kernel_ns, sleeps: traced.len() as i64 });
     }
-    costs.sort_unstable();
-    let half = costs.iter().map(|(_, sleeps)| sleeps).sum::<u64>() / 2;
-    let mut passed = 0;
-    let median = costs.iter().find(|(_, sleeps)| {
-        passed += sleeps;
-        passed > half
-    });
-    median.map_or(0, |(cost_ns, _)| (*cost_ns).max(0) as u64)
+    cost_ns(&excesses)
+}
+
+/// The excess of the trace over the kernel's count for the sleeps of one CPU in one state.
+struct Excess {
+    ns: i64,
+    sleeps: i64,
+}
+
+/// The least mean. Now and then another CPU runs between a trace point and the kernel's reading of its clock, which can
+/// only add to a mean: a single turn adds 100 ns to that of 3000 sleeps.
+fn cost_ns(excesses: &[Excess]) -> u64 {
+    /// sysfs rounds the sum to 1 µs, which is 10 ns of a mean of 100 sleeps.
+    const FEWEST: i64 = 100;
+    let mean = |excess: &Excess| excess.ns / excess.sleeps;
+    let least = excesses.iter().filter(|excess| excess.sleeps >= FEWEST).map(mean).min();
+    let of_most = || excesses.iter().max_by_key(|excess| excess.sleeps).map(mean);
+    least.or_else(of_most).map_or(0, |cost_ns| cost_ns.max(0) as u64)
 }
 
 /// A CPU's sleeps, of all in order of their CPUs.
@@ -396,6 +405,21 @@ pub fn in_force(limits: Option<&Limits>, cpu: u32) -> InForce {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn turns_of_other_cpus_are_no_cost() {
+        let excess = |ns: i64, sleeps: i64| Excess { ns, sleeps };
+        // 300 us of turns in the state with most sleeps.
+        let of_turns =
+            [excess(567 * 210, 567), excess(3000 * 210 + 300_000, 3000), excess(40 * 210 - 900, 40)];
+        assert_eq!(cost_ns(&of_turns), 210);
+        assert_eq!(
+            cost_ns(&[excess(40 * 210, 40), excess(2000, 2)]),
+            210,
+            "few sleeps: those of the largest group"
+        );
+        assert_eq!((cost_ns(&[]), cost_ns(&[excess(-500, 200)])), (0, 0));
+    }
 
     #[test]
     fn only_a_limit_that_stayed_is_judged_by() {

@@ -97,7 +97,7 @@ fn counts_agree(idle: &RunIdle) {
     }
 }
 
-/// The kernel reads its clock between the trace points of a sleep. What they cost is the median over all sleeps; of a
+/// The kernel reads its clock between the trace points of a sleep. What they cost is the least mean of a state; of a
 /// single state the rest is at most a nanosecond a sleep, beside the microsecond to which sysfs rounds. Now and then
 /// the other CPU gets its turn between a trace point and the reading of the clock: then the kernel counts less.
 fn times_agree(idle: &RunIdle) {
