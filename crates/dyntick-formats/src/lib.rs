@@ -12,6 +12,7 @@ pub mod hyperfine;
 pub mod idle_counters;
 pub mod interrupts;
 mod json;
+pub mod mails;
 mod memtier;
 mod metrics;
 mod observations;

@@ -41,6 +41,7 @@ pub const TARGETS: &[Target] = &[
     ("http-request", targets::texts::http_request),
     ("kallsyms", targets::texts::kallsyms),
     ("machine", targets::lab::machine),
+    ("mails", targets::texts::mails),
     ("other-tools", targets::tools::other_tools),
     ("perf-data", targets::foreign::perf_data),
     ("profile-stream", targets::trace::profile_stream),

@@ -40,6 +40,12 @@ fn studies_and_machines_have_no_problem() {
 }
 
 #[test]
+fn the_mails_have_a_patch() {
+    let (_, bytes) = seed("mails/series");
+    assert_eq!(dyntick_formats::mails::read(&bytes).unwrap().patches.len(), 1);
+}
+
+#[test]
 fn the_run_is_complete() {
     let folder = tempfile::tempdir().unwrap();
     let (_, bytes) = seed("stored-run/idle");

@@ -2,7 +2,7 @@
 //! Texts of the kernel and of other tools.
 
 use dyntick_export::http::request;
-use dyntick_formats::{cyclictest, qperf};
+use dyntick_formats::{cyclictest, mails as patches, qperf};
 use dyntick_model::{CommandLine, CpuList, Dialect, Isolation, KernelConfig, Reader};
 use dyntick_observe::counters::Counters;
 use dyntick_observe::interrupts::Interrupts;
@@ -40,6 +40,14 @@ pub fn cpulist(bytes: &[u8]) {
     }
     if let Ok(cpus) = CpuList::from_mask(&text) {
         assert_eq!(CpuList::from_mask(&cpus.to_mask()), Ok(cpus));
+    }
+}
+
+/// Mails with patches.
+pub fn mails(bytes: &[u8]) {
+    if let Ok(series) = patches::read(bytes) {
+        assert!(!series.patches.is_empty(), "without patches it is an error");
+        let _ = (series.stated(), series.functions());
     }
 }
 
