@@ -68,6 +68,11 @@ impl Built {
         if vmlinux.is_file() { vmlinux } else { self.folder.join("bzImage") }
     }
 
+    /// Its symbols.
+    pub fn symbols(&self) -> PathBuf {
+        self.folder.join("System.map")
+    }
+
     /// Its configuration.
     pub fn config_file(&self) -> PathBuf {
         self.folder.join("config")

@@ -19,6 +19,7 @@ mod patches;
 mod products;
 mod program;
 mod run;
+pub mod sizes;
 mod source;
 mod toolchain;
 mod walls;
@@ -27,12 +28,13 @@ mod workspace;
 pub(crate) mod built;
 
 pub use built::{Built, all};
+pub use diff::changed_files;
 pub use foreseen::foresee;
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
 pub use parts::{Part, Parts, private_note};
 pub use patches::PatchError;
-pub use source::SourceError;
+pub use source::{SourceError, mails_of};
 pub use toolchain::lacks;
 
 use crate::apt::AptError;

@@ -4,7 +4,7 @@
 use super::BuildError;
 use super::run::{follow, run};
 use super::toolchain::{PAHOLE, Toolchain};
-use super::walls::Place;
+use super::walls::{CCACHE, Place};
 use super::workspace::Workspace;
 use crate::cache::Cache;
 use dyntick_system::confine::NotSeen;
@@ -63,7 +63,7 @@ impl Builder<'_> {
         command.current_dir(self.space.tree());
         command.envs(REPRODUCIBLE).envs(self.toolchain.environment.iter().cloned());
         let ccache = match self.place {
-            Place::Host => self.cache.path("ccache"),
+            Place::Host => self.cache.path(CCACHE),
             Place::Behind { ccache, .. } => ccache.folder().to_owned(),
         };
         command.env("CCACHE_DIR", ccache).env("CCACHE_MAXSIZE", CCACHE_SIZE);

@@ -6,6 +6,8 @@ mod git;
 mod tree;
 mod unpack;
 
+pub use git::mails_of;
+
 use super::BuildError;
 use crate::cache::unused::{self, InUse};
 use crate::cache::{Cache, CacheError, ensure_space};

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// The ccache of trusted builds, in the cache.
+pub const CCACHE: &str = "ccache";
 /// ccache folders of sources that are not Debian's own, in the cache.
 const CCACHES: &str = "ccache-of";
 /// One that was not used for so long is removed.
@@ -163,7 +165,10 @@ pub fn remove_unused(cache: &Cache) {
 impl Ccache {
     pub(super) fn open(company: &str, cache: &Cache) -> Result<Self, CacheError> {
         let folder = cache.private(CCACHES)?.join(company);
-        let made = std::fs::create_dir_all(&folder).and_then(|()| confine::give(&folder));
+        let made = match folder.exists() {
+            true => confine::give(&folder),
+            false => seed(&cache.path(CCACHE), &folder),
+        };
         made.map_err(|error| CacheError::from_io(&folder, error))?;
         let in_use = InUse::of(&folder).ok_or_else(|| CacheError::Unsteady(folder.clone()))?;
         Ok(Self { folder, in_use: Some(in_use) })
@@ -173,6 +178,25 @@ impl Ccache {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+/// Fills a new ccache with a copy of the trusted one, so that a patched kernel is not compiled from nothing where the
+/// same kernel without the patch was built before. Nothing comes back.
+fn seed(trusted: &Path, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    confine::give(folder)?;
+    for entry in walkdir::WalkDir::new(trusted).min_depth(1).into_iter().flatten() {
+        let to = folder.join(entry.path().strip_prefix(trusted).unwrap_or(entry.path()));
+        // Another build may remove an object meanwhile: it is only compiled again.
+        let copied = match entry.file_type().is_dir() {
+            true => std::fs::create_dir(&to),
+            false => std::fs::copy(entry.path(), &to).map(|_| ()),
+        };
+        if copied.is_ok() {
+            confine::give(&to)?;
+        }
+    }
+    Ok(())
 }
 
 /// ccache keeps its limit itself, and an untrusted Makefile writes there too.
@@ -198,5 +222,21 @@ mod tests {
             place.exists()
         };
         assert!(left(1 << 20) && !left(MOST_BYTES_OF_ONE + 1));
+    }
+
+    #[test]
+    fn a_new_ccache_begins_with_the_trusted_objects() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let trusted = cache.path(CCACHE).join("0/1");
+        std::fs::create_dir_all(&trusted).unwrap();
+        std::fs::write(trusted.join("object"), "trusted").unwrap();
+        let own = Ccache::open("company", &cache).unwrap();
+        let copy = own.folder().join("0/1/object");
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), "trusted");
+        std::fs::write(&copy, "own").unwrap();
+        drop(Ccache::open("company", &cache).unwrap());
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), "own");
+        assert_eq!(std::fs::read_to_string(trusted.join("object")).unwrap(), "trusted");
     }
 }

@@ -169,6 +169,25 @@ pub fn unpack(commit: &Commit, folder: &Path) -> Result<(), BuildError> {
     if ended.success() { Ok(()) } else { Err(failed(format!("git ended with {ended}"))) }
 }
 
+/// The commits of a range of a repository on this machine as mails, the first one first (git-format-patch(1)).
+///
+/// # Errors
+/// A repository or a range that git cannot read.
+pub fn mails_of(repository: &Path, range: &str) -> Result<Vec<u8>, BuildError> {
+    let mut git = git(repository, &walls_of(repository)?)?;
+    git.args([
+        "format-patch",
+        "--stdout",
+        "--no-signature",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--end-of-options",
+    ]);
+    git.arg(range);
+    let what = format!("read the commits {range} of {}", repository.display());
+    Ok(ask(&what, &mut git)?.stdout)
+}
+
 /// An empty folder that no other user may enter. Its name is fixed, so that the next process removes it after a kill.
 fn folder_beside(folder: &Path) -> std::io::Result<TempDir> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
