@@ -70,6 +70,7 @@ formats! {
         idle::Idle => "dyntick-idle" 1 "idle",
         compare::Printed => "dyntick-compare" 2 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
+        lab::Tried => "dyntick-lab-try" 1 "lab try",
         lab::Planned => "dyntick-lab-plan" 1 "lab plan",
         lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",

@@ -8,6 +8,7 @@ mod judged;
 mod plan;
 mod profile;
 mod studies;
+mod tried;
 
 pub use cache::CacheContents;
 pub use diff::{Change, KernelsDiff, OFF, Patches};
@@ -23,6 +24,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 pub use studies::{Listed, OwnKernel, Studies, Tool};
+pub use tried::{Outcome, Tried, TriedFailure, TriedOn};
 
 /// The wall time of a case, by stage.
 #[derive(Serialize, JsonSchema)]

@@ -26,3 +26,4 @@ pub mod shared;
 pub mod sides;
 pub mod store;
 pub mod study;
+pub mod tried;

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The effect of a patch: the runs of each case on the kernel without it and with it, figure by figure, function by
+//! function, and what the patched kernel logs.
+
+use crate::judgement::Judgement;
+use crate::lookup::{RunFigures, figure_of, unit_of};
+use crate::names::RAW;
+use crate::store::Run;
+use dyntick_guest::pieces;
+use dyntick_profile::{Row, compare};
+use dyntick_study::claims::Figures;
+use dyntick_study::{Case, Study};
+use dyntick_system::read_beneath;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The name of the kernel without the patch, in cases.
+pub const BASE: &str = "base";
+/// The name of the kernel with it.
+pub const PATCHED: &str = "patched";
+
+/// The effect on a case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CaseEffect {
+    /// The case, without the name of the kernel.
+    pub case: String,
+    /// Its title.
+    pub title: String,
+    /// The number of figures that are equal in all runs.
+    pub equal: usize,
+    /// The figures that are not.
+    pub figures: Vec<FigureEffect>,
+    /// The kinds of kernel entries whose instructions differ, with the functions that do.
+    pub entries: Vec<EntryEffect>,
+}
+
+/// The effect on a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FigureEffect {
+    /// The figure.
+    pub figure: String,
+    /// The unit.
+    pub unit: String,
+    /// Without the patch.
+    pub before: Spread,
+    /// With it.
+    pub after: Spread,
+    /// True if the two ranges do not meet. Otherwise irrelevant changes move the figure as much, and no effect is shown.
+    pub is_shown: bool,
+}
+
+/// A figure of a case's own run, and its range over the runs with an irrelevant change too.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Spread {
+    /// The figure of the case's own run.
+    pub own: f64,
+    /// The least of all runs.
+    pub least: f64,
+    /// The most of all runs.
+    pub most: f64,
+}
+
+/// The effect on the instructions of one kind of kernel entry.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EntryEffect {
+    /// The kind.
+    pub kind: String,
+    /// Mean instructions without the patch.
+    pub before: f64,
+    /// With it.
+    pub after: f64,
+    /// The functions that differ, the largest difference first.
+    pub functions: Vec<Row>,
+}
+
+/// The effects on all cases that have runs of both kernels.
+pub fn effects(judgement: &Judgement<'_>) -> Vec<CaseEffect> {
+    let effect = |pair: Pair<'_>| pair.effect(judgement);
+    pairs(judgement.study).filter_map(effect).collect()
+}
+
+/// The lines that the patched kernel logs in a case and the base does not, each once and with its numbers as `#`.
+pub fn new_lines(judgement: &Judgement<'_>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let mut new = Vec::new();
+    for pair in pairs(judgement.study) {
+        known.extend(runs_of(judgement, pair.base).flat_map(log_of));
+    }
+    for pair in pairs(judgement.study) {
+        for line in runs_of(judgement, pair.patched).flat_map(log_of) {
+            if known.insert(line.clone()) {
+                new.push(line);
+            }
+        }
+    }
+    new
+}
+
+/// Returns true if a line of the kernel's log reports a fault.
+pub fn is_fault(line: &str) -> bool {
+    const FAULTS: [&str; 8] = [
+        "WARNING:",
+        "BUG:",
+        "Oops",
+        "general protection fault",
+        "self-detected stall",
+        "blocked for more than",
+        "Kernel panic",
+        "INFO: possible",
+    ];
+    FAULTS.iter().any(|fault| line.contains(fault))
+}
+
+/// A case on both kernels.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    base: &'a Case,
+    patched: &'a Case,
+}
+
+fn pairs(study: &Study) -> impl Iterator<Item = Pair<'_>> {
+    let of = |case: &Case, kernel: &str| case.labels().any(|label| label == kernel);
+    let rest = |case: &Case, kernel: &str| -> Vec<String> {
+        case.labels().filter(|label| *label != kernel).map(str::to_owned).collect()
+    };
+    study.cases.iter().filter(move |case| of(case, BASE)).filter_map(move |base| {
+        let is_other = |case: &&Case| {
+            case.name == base.name && of(case, PATCHED) && rest(case, PATCHED) == rest(base, BASE)
+        };
+        Some(Pair { base, patched: study.cases.iter().find(is_other)? })
+    })
+}
+
+fn runs_of<'j>(judgement: &'j Judgement<'_>, case: &Case) -> impl Iterator<Item = &'j Run> {
+    let id = case.id.clone();
+    judgement
+        .results
+        .iter()
+        .filter(move |result| result.case.id == id)
+        .filter_map(|result| result.run.as_ref().ok())
+}
+
+/// The lines of a run's kernel log without their times, and with numbers as `#`: addresses and counts differ.
+fn log_of(run: &Run) -> Vec<String> {
+    const LARGEST: u64 = 16 << 20;
+    let text =
+        read_beneath(&run.folder, &Path::new(RAW).join(pieces::KERNEL_LOG), LARGEST).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().map(without_numbers).filter(|line| !line.is_empty()).collect()
+}
+
+fn without_numbers(line: &str) -> String {
+    let line = line.trim_start();
+    let line = line.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(line, |(_, rest)| rest);
+    let word = |word: &str| {
+        let is_number = |c: char| c.is_ascii_hexdigit() || matches!(c, 'x' | 'K' | 'k' | '-' | '.');
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let counts = bare.contains(|c: char| c.is_ascii_digit()) && bare.chars().all(is_number);
+        if counts { word.replace(bare, "#") } else { word.to_owned() }
+    };
+    line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
+}
+
+impl Pair<'_> {
+    fn effect(&self, judgement: &Judgement<'_>) -> Option<CaseEffect> {
+        let own = |case: &Case| {
+            let result =
+                judgement.results.iter().find(|result| result.case.id == case.id && result.repetition == 0);
+            result.and_then(|result| result.run.as_ref().ok())
+        };
+        let (base, patched) = (own(self.base)?, own(self.patched)?);
+        let figures = RunFigures(&judgement.results);
+        let labels: Vec<&str> = self.base.labels().filter(|label| *label != BASE).collect();
+        let mut effect = CaseEffect {
+            case: [&[self.base.name.as_str()][..], &labels].concat().join("/"),
+            title: if labels.is_empty() {
+                self.base.title.clone()
+            } else {
+                format!("{}: {}", self.base.title, labels.join(", "))
+            },
+            ..CaseEffect::default()
+        };
+        for figure in names(base).union(&names(patched)) {
+            let spread = |case: &Case, run: &Run| {
+                let own = figure_of(run, figure, None)?;
+                let others = figures.perturbed(case, figure, None);
+                Some(Spread::of(own, others.values().flatten().copied()))
+            };
+            let Some((before, after)) = spread(self.base, base).zip(spread(self.patched, patched)) else {
+                continue;
+            };
+            if before == after {
+                effect.equal += 1;
+                continue;
+            }
+            effect.figures.push(FigureEffect {
+                unit: unit(base, patched, figure),
+                is_shown: before.most < after.least || after.most < before.least,
+                figure: figure.clone(),
+                before,
+                after,
+            });
+        }
+        effect.entries = entries(base, patched);
+        Some(effect)
+    }
+}
+
+impl Spread {
+    fn of(own: f64, others: impl Iterator<Item = f64>) -> Self {
+        others.fold(Self { own, least: own, most: own }, |spread, other| Self {
+            own,
+            least: spread.least.min(other),
+            most: spread.most.max(other),
+        })
+    }
+}
+
+/// The unit of a figure, which one of both runs may lack.
+fn unit(base: &Run, patched: &Run, figure: &str) -> String {
+    let units = [base, patched].map(|run| unit_of(run, figure));
+    units.into_iter().find(|unit| !unit.is_empty()).unwrap_or_default().to_owned()
+}
+
+/// The names of a run's figures, with their keys.
+fn names(run: &Run) -> BTreeSet<String> {
+    let name =
+        |figure: &str, key: &str| if key.is_empty() { figure.to_owned() } else { format!("{figure}:{key}") };
+    run.analysis.observations.iter().map(|row| name(&row.figure, &row.key)).collect()
+}
+
+/// Kinds with fewer spans than this differ by chance.
+const FEWEST: u64 = 20;
+
+fn entries(base: &Run, patched: &Run) -> Vec<EntryEffect> {
+    let Some((before, after)) = base.analysis.spans.as_ref().zip(patched.analysis.spans.as_ref()) else {
+        return Vec::new();
+    };
+    let effect = |(kind, sums): (&String, _)| {
+        let other = after.kinds.get(kind)?;
+        let sums: &dyntick_profile::Sums = sums;
+        if sums.count.min(other.count) < FEWEST {
+            return None;
+        }
+        let difference = compare(sums, other);
+        let mut functions = difference.rows;
+        functions.retain(|row| row.more != 0.0);
+        (!functions.is_empty()).then(|| EntryEffect {
+            kind: kind.clone(),
+            before: difference.a,
+            after: difference.b,
+            functions,
+        })
+    };
+    let mut entries: Vec<EntryEffect> = before.kinds.iter().filter_map(effect).collect();
+    entries.sort_by(|a, b| (b.after - b.before).abs().total_cmp(&(a.after - a.before).abs()));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_log_are_no_difference() {
+        assert_eq!(without_numbers("[    1.234567] Freeing 12K at 0xffff1234: ok"), "Freeing # at #: ok");
+        assert_eq!(
+            without_numbers("[    0.1] WARNING: CPU: 1 PID: 12 at kernel/x.c:3"),
+            "WARNING: CPU: # PID: # at kernel/x.c:3"
+        );
+        assert!(is_fault("WARNING: CPU: # PID: #") && !is_fault("warning: deprecated"));
+    }
+
+    #[test]
+    fn ranges_that_meet_show_no_effect() {
+        let spread = Spread::of(2.0, [1.0, 4.0].into_iter());
+        assert_eq!(spread, Spread { own: 2.0, least: 1.0, most: 4.0 });
+    }
+}
