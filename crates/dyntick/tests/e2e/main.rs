@@ -45,4 +45,5 @@ mod stat_calls;
 mod stat_power;
 mod strangers;
 mod top;
+mod tried;
 mod verbs_by_kernel;
