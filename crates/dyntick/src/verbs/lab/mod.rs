@@ -19,6 +19,7 @@ mod run;
 mod shell;
 pub mod status;
 mod studies;
+mod tried;
 mod verify;
 mod which_runs;
 
@@ -37,6 +38,8 @@ use std::process::ExitCode;
 pub enum LabVerb {
     /// Run a study: run its cases, judge its claims, write its report
     Run(run::Arguments),
+    /// Show what a patch does: boot kernels without it and with it, and compare
+    Try(tried::Arguments),
     /// List the studies that come with dyntick, or print one
     Studies(studies::Arguments),
     /// Re-render the report of stored runs, without running anything
@@ -74,6 +77,7 @@ impl LabVerb {
         unsafe { programs::environment::keep_known() };
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
+            LabVerb::Try(arguments) => tried::run(&arguments),
             LabVerb::Studies(arguments) => studies::run(&arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
             LabVerb::Plan(arguments) => plan::run(&arguments),
