@@ -9,6 +9,7 @@ use crate::store::Run;
 use dyntick_guest::pieces;
 use dyntick_profile::{Row, compare};
 use dyntick_study::claims::Figures;
+use dyntick_study::figure::table;
 use dyntick_study::{Case, Study};
 use dyntick_system::read_beneath;
 use schemars::JsonSchema;
@@ -71,6 +72,8 @@ pub struct EntryEffect {
     pub before: f64,
     /// With it.
     pub after: f64,
+    /// True if the mean or the median of the kind differs by more than irrelevant changes make it.
+    pub is_shown: bool,
     /// The functions that differ, the largest difference first.
     pub functions: Vec<Row>,
 }
@@ -202,7 +205,7 @@ impl Pair<'_> {
                 after,
             });
         }
-        effect.entries = entries(base, patched);
+        effect.entries = entries(base, patched, &effect.figures);
         Some(effect)
     }
 }
@@ -230,10 +233,16 @@ fn names(run: &Run) -> BTreeSet<String> {
     run.analysis.observations.iter().map(|row| name(&row.figure, &row.key)).collect()
 }
 
+/// Returns true if the instructions of a kind of kernel entry are among the figures with an effect.
+fn is_shown(figures: &[FigureEffect], kind: &str) -> bool {
+    let names = [&table::SPAN, &table::SPAN_MEDIAN].map(|figure| format!("{}:{kind}", figure.name));
+    figures.iter().any(|effect| effect.is_shown && names.contains(&effect.figure))
+}
+
 /// Kinds with fewer spans than this differ by chance.
 const FEWEST: u64 = 20;
 
-fn entries(base: &Run, patched: &Run) -> Vec<EntryEffect> {
+fn entries(base: &Run, patched: &Run, figures: &[FigureEffect]) -> Vec<EntryEffect> {
     let Some((before, after)) = base.analysis.spans.as_ref().zip(patched.analysis.spans.as_ref()) else {
         return Vec::new();
     };
@@ -250,6 +259,7 @@ fn entries(base: &Run, patched: &Run) -> Vec<EntryEffect> {
             kind: kind.clone(),
             before: difference.a,
             after: difference.b,
+            is_shown: is_shown(figures, kind),
             functions,
         })
     };

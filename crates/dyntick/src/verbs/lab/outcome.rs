@@ -4,6 +4,7 @@
 use super::{attached, report};
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
+use dyntick_contract::Printed;
 use dyntick_contract::lab::Judged;
 use dyntick_lab::judgement::Judgement;
 use dyntick_report::{Block, Document, Ruling};
@@ -23,40 +24,63 @@ pub enum Format {
     Json,
 }
 
-/// The format of a report, and its file.
+/// The format of a result, and its file.
 #[derive(clap::Args)]
-pub struct Wanted {
-    /// Print the report in this format
+pub struct Printing {
+    /// Print the result in this format
     #[arg(long, value_enum, default_value = "terminal")]
     format: Format,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Print the complete report, and not only the answer, the claims and one table
+    /// Print all of it, and not only the answer and what is most important
     #[arg(long)]
-    full: bool,
+    pub full: bool,
+    #[command(flatten)]
+    pub target: Target,
+}
+
+impl Printing {
+    /// The format.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    /// Prints a document; `json` is the value that it was made of.
+    pub fn print(&self, document: &Document, json: &impl Printed) -> Result<()> {
+        match self.format() {
+            Format::Terminal => self.target.page(document),
+            Format::Mail => self.target.text(&dyntick_report::mail(document)),
+            Format::Html => self.target.text(&dyntick_report::html(document)),
+            Format::Json => self.target.json(json),
+        }
+    }
+}
+
+/// The format of a report, and its file.
+#[derive(clap::Args)]
+pub struct Wanted {
+    #[command(flatten)]
+    printing: Printing,
     /// Append the study to a mail, or if it is long how to get it, and the subjects of its patches
     #[arg(long)]
     with_study: bool,
     /// The default
     #[arg(long, hide = true, conflicts_with = "full")]
     brief: bool,
-    #[command(flatten)]
-    target: Target,
 }
 
 impl Wanted {
-    /// The format.
-    pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+    fn format(&self) -> Format {
+        self.printing.format()
     }
 
     /// Prints the path of a stored report, if the report is printed for a terminal and not into a file.
     pub fn print_place(&self, stored: &Stored) -> Result<()> {
-        if self.format() != Format::Terminal || self.target.is_named() {
+        if self.format() != Format::Terminal || self.printing.target.is_named() {
             return Ok(());
         }
-        let rest = if self.full { "" } else { "; --full prints all of it here" };
+        let rest = if self.printing.full { "" } else { "; --full prints all of it here" };
         output::line(format_args!("\nReport: {stored}{rest}"))
     }
 
@@ -65,14 +89,14 @@ impl Wanted {
         if self.with_study && self.format() != Format::Mail {
             bail!("cannot append the study to this report: --with-study is for mails, add --format mail");
         }
-        self.target.ensure_writable()
+        self.printing.target.ensure_writable()
     }
 
     /// The number of lines of a document as it is printed.
     fn height(&self, document: &Document) -> usize {
         let text = match self.format() {
             Format::Mail => dyntick_report::mail(document),
-            _ => self.target.sheet().text(document),
+            _ => self.printing.target.sheet().text(document),
         };
         text.lines().count()
     }
@@ -99,7 +123,7 @@ impl<'a> Outcome<'a> {
     pub fn of(judgement: Judgement<'a>, wanted: &Wanted) -> Self {
         let is_mail = wanted.format() == Format::Mail;
         let lines = if is_mail { OF_A_MAIL } else { OF_A_TERMINAL };
-        let width = if is_mail { dyntick_report::MAIL_COLUMNS } else { wanted.target.sheet().width };
+        let width = if is_mail { dyntick_report::MAIL_COLUMNS } else { wanted.printing.target.sheet().width };
         let page = report::Page { lines, width, height: &|document| wanted.height(document), is_mail };
         let (document, brief) = report::documents(&judgement, &page);
         Self { judgement, document, brief }
@@ -117,18 +141,13 @@ impl<'a> Outcome<'a> {
 
     /// Prints it; the study was given by this name or path.
     pub fn print(&self, wanted: &Wanted, study: &Path) -> Result<()> {
-        let document = if wanted.full { &self.document } else { &self.brief };
-        let target = &wanted.target;
-        match wanted.format() {
-            Format::Terminal => target.page(document),
-            Format::Mail if wanted.with_study => {
-                let below = attached::below_mail(study, &self.judgement.results)?;
-                target.text(&(dyntick_report::mail(document) + &below))
-            }
-            Format::Mail => target.text(&dyntick_report::mail(document)),
-            Format::Html => target.text(&dyntick_report::html(&self.document)),
-            Format::Json => target.json(&Judged::of(&self.judgement)),
+        let (printing, is_page) = (&wanted.printing, wanted.format() == Format::Html);
+        let document = if printing.full || is_page { &self.document } else { &self.brief };
+        if wanted.with_study {
+            let below = attached::below_mail(study, &self.judgement.results)?;
+            return printing.target.text(&(dyntick_report::mail(document) + &below));
         }
+        printing.print(document, &Judged::of(&self.judgement))
     }
 }
 

@@ -6,9 +6,9 @@ mod input;
 mod page;
 mod suites;
 
-use super::outcome::Format;
+use super::outcome::{Format, Printing};
 use super::own_binary;
-use crate::output::{self, Target};
+use crate::output;
 use crate::progress::Display;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -67,22 +67,13 @@ pub struct Arguments {
     /// Write patches, runs and study to DIR [default: out/try]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print the result in this format
-    #[arg(long, value_enum, default_value = "terminal")]
-    format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Print all figures and functions that differ
-    #[arg(long)]
-    full: bool,
     #[command(flatten)]
-    target: Target,
+    printing: Printing,
 }
 
 /// Tries the patches on each kernel.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    arguments.target.ensure_writable()?;
+    arguments.printing.target.ensure_writable()?;
     let bases = match &arguments.across[..] {
         [] => vec![Base::of(&arguments.base)?],
         several => several.iter().map(|base| Base::of(base)).collect::<Result<_>>()?,
@@ -100,16 +91,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for (base, name) in bases.iter().zip(names) {
         tried.bases.push(Trial::of(arguments, &input, base, name)?.run()?);
     }
-    if arguments.json || arguments.format == Format::Json {
-        arguments.target.json(&tried)?;
-    } else {
-        let document = page::document(&tried, &page::Page { full: arguments.full, format: arguments.format });
-        match arguments.format {
-            Format::Mail => arguments.target.text(&dyntick_report::mail(&document))?,
-            Format::Html => arguments.target.text(&dyntick_report::html(&document))?,
-            _ => arguments.target.page(&document)?,
-        }
-    }
+    let printing = &arguments.printing;
+    let document = page::document(&tried, printing.full || printing.format() == Format::Html);
+    printing.print(&document, &tried)?;
     Ok(ExitCode::from(u8::from(tried.bases.iter().any(|base| base.outcome.is_fault()))))
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page of `dyntick lab try`: the outcome, what the message states, then figures, entries, functions and sizes.
 
-use crate::verbs::lab::outcome::Format;
 use crate::verbs::lab::report::command;
 use dyntick_contract::lab::{Outcome, Tried, TriedFailure, TriedOn};
 use dyntick_kernels::build::sizes::SizeChange;
@@ -9,14 +8,6 @@ use dyntick_lab::tried::{CaseEffect, EntryEffect, FigureEffect, Spread, is_fault
 use dyntick_model::digits::difference;
 use dyntick_report::{Block, Column, Document, Origin, Table, numbers::counted, row};
 use dyntick_study::claims::{DIGITS, number};
-
-/// The extent and the format of a page.
-pub struct Page {
-    /// True for all figures and functions that differ.
-    pub full: bool,
-    /// The format.
-    pub format: Format,
-}
 
 /// The numbers of rows: a page has 40 lines, and a mail 60.
 struct Most {
@@ -38,9 +29,9 @@ const ALL: Most = Most {
     stated: usize::MAX,
 };
 
-/// The page.
-pub fn document(tried: &Tried, page: &Page) -> Document {
-    let most = if page.full || page.format == Format::Html { &ALL } else { &SHORT };
+/// The page, with all that differs or with the most important of it.
+pub fn document(tried: &Tried, is_full: bool) -> Document {
+    let most = if is_full { &ALL } else { &SHORT };
     let mut lead: Vec<String> = tried.bases.iter().map(answer).collect();
     let stated = tried.stated.iter().take(most.stated).map(|sentence| format!("“{sentence}”"));
     let stated: Vec<String> = stated.collect();
@@ -274,9 +265,13 @@ fn range(spread: Spread) -> String {
     if least == most { own } else { format!("{own} [{least}, {most}]") }
 }
 
+fn shown_entries(case: &CaseEffect) -> impl Iterator<Item = &EntryEffect> {
+    case.entries.iter().filter(|entry| entry.is_shown)
+}
+
 fn entries(tried: &Tried, base: &TriedOn, most: &Most) -> Option<Block> {
     let all: Vec<(&CaseEffect, &EntryEffect)> =
-        base.cases.iter().flat_map(|case| case.entries.iter().map(move |entry| (case, entry))).collect();
+        base.cases.iter().flat_map(|case| shown_entries(case).map(move |entry| (case, entry))).collect();
     let mut rows = Vec::new();
     for (case, entry) in all.iter().take(most.entries) {
         let change = difference(entry.before, entry.after, DIGITS);
@@ -369,7 +364,7 @@ mod tests {
     }
 
     fn text(tried: &Tried) -> String {
-        dyntick_report::mail(&document(tried, &Page { full: false, format: Format::Mail }))
+        dyntick_report::mail(&document(tried, false))
     }
 
     #[test]
@@ -395,6 +390,7 @@ mod tests {
                 kind: "wake-up by asm_sysvec_apic_timer_interrupt".into(),
                 before: 2000.0,
                 after: 1930.0,
+                is_shown: true,
                 functions: vec![row("can_stop_full_tick", 90.0, 20.0)],
             }],
         };
@@ -419,7 +415,7 @@ mod tests {
         let lines = vec!["new driver #".to_owned(), "WARNING: CPU: # PID: # at kernel/x.c:3".to_owned()];
         let tried = tried(TriedOn::judged, vec![CaseEffect::default()], lines);
         assert_eq!(tried.bases[0].outcome, Outcome::Warns);
-        let page = document(&tried, &Page { full: false, format: Format::Terminal });
+        let page = document(&tried, false);
         assert!(page.lead[0].contains("warns with it: WARNING: CPU"), "{:?}", page.lead);
     }
 
