@@ -247,7 +247,12 @@ impl Limit {
     /// A limit that is exceeded by what has a name is exceeded.
     fn is_counted(&self, figures: &Figures, was: f64) -> bool {
         let Quantity::Cause(name) = &self.what else {
-            return self.what == Quantity::Lost || figures.interruptions.is_some();
+            let ticks = || figures.interruptions.as_ref().is_some_and(|all| all.ticks.is_some());
+            return match self.what {
+                Quantity::Lost => true,
+                Quantity::Ticks => ticks(),
+                _ => figures.interruptions.is_some(),
+            };
         };
         if !self.what.is_known() {
             return !figures.causes.is_empty();
@@ -653,6 +658,11 @@ mod tests {
             (None, None),
             "ticks are not distinguished from other timers"
         );
+        let mut unrecorded = figures();
+        unrecorded[0].causes.clear();
+        unrecorded[0].interruptions.as_mut().unwrap().ticks = None;
+        let gate = Gate::judge(&["ticks 0".parse().unwrap()], &unrecorded).unwrap();
+        assert_eq!(gate.held, None, "no event shows ticks");
         let judged = |limit: &str| Gate::judge(&[limit.parse().unwrap()], &figures()).unwrap().held;
         assert_eq!(judged("fair-server 0"), Some(true), "it never occurred");
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One interruption before the rules: its facts, and the questions that several rules ask.
 
-use crate::facts::{Entry, Facts, Newcomer, Origin, Place, Send, TimerRun, WorkRun};
+use crate::facts::{Entry, Facts, Kept, Newcomer, Origin, Place, Send, TimerRun, WorkRun};
 use crate::log::Log;
 use crate::{Arrived, CauseId, Class, Context, Kind, Step, Task, names};
 use dyntick_model::{Interrupt, TickDependency};
@@ -146,6 +146,17 @@ impl<'a> Case<'a> {
         self.facts.kept.as_ref().map_or(&self.facts.victim, |kept| &kept.current)
     }
 
+    /// Returns true if no other task was seen that wants the CPU, and one would have been.
+    pub fn is_alone(&self, kept: &Kept) -> bool {
+        kept.others.is_empty() && !kept.fair_server && self.shows_competitors()
+    }
+
+    /// Returns true if the trace shows the tasks that want the CPU in addition to the running one.
+    pub fn shows_competitors(&self) -> bool {
+        let recorded = &self.context.known.recorded;
+        recorded.has_switches() && recorded.has_wakeups()
+    }
+
     /// The class of that task, if it is known.
     pub fn class(&self) -> Option<Class> {
         self.context.known.classes.get(&self.kept_by().pid).copied()
@@ -170,19 +181,25 @@ impl<'a> Case<'a> {
             },
             Kind::Tick => {
                 let kept = facts.kept.as_ref().filter(|kept| kept.dependency == TickDependency::Sched)?;
-                if kept.fair_server {
+                if kept.fair_server && self.shows_wakeups() {
                     return Some(Arrival::FairServer);
                 }
                 self.foremost(&kept.others)
             }
             Kind::Reschedule | Kind::FunctionCall | Kind::IrqWork => {
-                if facts.newcomers.is_empty() && facts.sent_by_fair_server() && self.context.at_least(6, 12) {
+                let woke_none = facts.newcomers.is_empty() && self.shows_wakeups();
+                if woke_none && facts.sent_by_fair_server() && self.context.at_least(6, 12) {
                     return Some(Arrival::FairServer);
                 }
                 self.foremost(&facts.newcomers)
             }
             _ => None,
         }
+    }
+
+    /// Returns true if an interruption without an observed wake-up woke no task.
+    pub fn shows_wakeups(&self) -> bool {
+        self.context.known.recorded.has_wakeups()
     }
 
     /// The newcomer from the recorded command, if there is no other.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The facts that are needed in addition to the events to explain them.
 
-use crate::Task;
+use crate::{Recorded, Task};
 use dyntick_model::{CpuList, KernelVersion, NANOS_PER_SEC, Symbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub struct Known {
     pub isolation_unknown: bool,
     /// True if it is not known which CPUs may stop their tick while they are busy.
     pub adaptive_unknown: bool,
+    /// The events that the trace can show.
+    pub recorded: Recorded,
     /// True if the kernel is known not to throttle real-time tasks.
     pub no_real_time_limit: bool,
     /// The command that the recording is about.

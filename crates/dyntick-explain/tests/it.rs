@@ -10,5 +10,6 @@ mod texts;
 mod the_commands_own;
 mod timers_of_others;
 mod trace;
+mod what_a_trace_lacks;
 mod what_the_scheduler_needs;
 mod who_acted;

@@ -78,6 +78,7 @@ fn known(about: &About) -> Known {
         no_real_time_limit: machine.settings.no_real_time_limit,
         isolation_unknown: about.foreign.is_some(),
         adaptive_unknown: about.foreign.as_ref().is_some_and(|foreign| !foreign.adaptive_known),
+        recorded: about.recorded(),
         no_adaptive_ticks: machine.settings.lacks("nohz_full="),
         command: KnownCommand {
             process: about.process,

@@ -80,6 +80,9 @@ impl Record {
             Some(following) => Some(Subject::Of(following.selected().clone())),
             None => command.process.map(|_| Subject::Command(CommandThreads::of(command))),
         };
+        // Without switches a thread would run for ever, and without wake-ups sleep until it runs.
+        let recorded = &context.known.recorded;
+        let subject = subject.filter(|_| recorded.has_switches() && recorded.has_wakeups());
         let ledger = subject.map(|subject| Ledger::new(&context, subject));
         let mut adding =
             Adding { about: &self.about, following, ledger, sums: Sums::default(), marks: Marks::default() };

@@ -29,7 +29,8 @@ pub struct Findings {
     /// The threads of `--of`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<ThreadFindings>,
-    /// The time of the command's threads, or of those of `--of`, all of it; null where there is neither.
+    /// The time of the command's threads, or of those of `--of`, all of it; null where there is neither, and of a trace
+    /// of another tool that lacks switches or wake-ups of tasks.
     pub ledger: Option<Ledger>,
     /// The source of a trace that another tool made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,10 +50,10 @@ pub struct Findings {
 pub struct CpuFindings {
     /// The CPU.
     pub cpu: u32,
-    /// Periodic ticks.
-    pub ticks: u64,
+    /// Periodic ticks; null for a trace of another tool that lacks the events of hrtimers.
+    pub ticks: Option<u64>,
     /// Periodic ticks per second.
-    pub ticks_per_second: f64,
+    pub ticks_per_second: Option<f64>,
     /// Its interruptions.
     #[serde(flatten)]
     pub section: Section,
@@ -71,8 +72,8 @@ pub struct ThreadFindings {
     pub ran_ns: u64,
     /// The time in which other tasks had the CPU that they wanted, ns.
     pub waited_ns: u64,
-    /// Periodic ticks that interrupted them.
-    pub ticks: u64,
+    /// Periodic ticks that interrupted them; null for a trace of another tool that lacks the events of hrtimers.
+    pub ticks: Option<u64>,
     /// Their interruptions.
     #[serde(flatten)]
     pub section: Section,

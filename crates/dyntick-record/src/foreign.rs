@@ -5,6 +5,7 @@
 use crate::stored::{BLOCK, Packer, Writer};
 use crate::trouble::Trouble;
 use crate::{About, Record};
+use dyntick_explain::Recorded;
 use dyntick_import::{
     Bytes, HEAD, ImportError, Imported, Kind, Layout, Sink, read_perf, read_text, read_trace_dat, recognise,
 };
@@ -54,6 +55,16 @@ impl Record {
         }
         self.about.cpus = cpus.clone();
         Ok(())
+    }
+}
+
+impl About {
+    /// The events that the trace can show. Another tool's may have been recorded without any of them.
+    pub fn recorded(&self) -> Recorded {
+        match &self.foreign {
+            Some(foreign) => Recorded::Only(foreign.source.events.keys().cloned().collect()),
+            None => Recorded::All,
+        }
     }
 }
 
@@ -417,7 +428,7 @@ mod tests {
             assert_eq!(record.about.cpus.to_string(), "0-1");
             assert_eq!((record.about.machine.kernel.major, record.about.machine.hz), (6, 0));
             let findings = record.explain().unwrap().findings();
-            let ticks = findings.cpus[0].ticks;
+            let ticks = findings.cpus[0].ticks.unwrap();
             assert!(ticks > 3, "{ticks}");
             let source = findings.source.unwrap();
             assert_eq!(source.events["sched:sched_switch"], 14);
@@ -431,6 +442,28 @@ mod tests {
             // A tick of a busy CPU has no cause where it is not known which CPUs may stop theirs.
             assert!(findings.cpus[0].section.causes.iter().all(|cause| cause.cause != "not-adaptive"));
         }
+    }
+
+    /// Timer interrupts of a task, without the events of hrtimers and of switches.
+    #[test]
+    fn events_that_were_not_recorded_did_not_fail_to_occur() {
+        let interrupt = |ms: u32| {
+            format!(
+                "app-7 [001] d.h1. 1.{ms:03}000: local_timer_entry: vector=236\n\
+                 app-7 [001] d.h1. 1.{ms:03}002: local_timer_exit: vector=236\n"
+            )
+        };
+        let text = format!("# tracer: nop\n{}{}", interrupt(1), interrupt(5));
+        let record = opened(text.as_bytes()).unwrap();
+        let findings = record.explain().unwrap().findings();
+        let cpu = &findings.cpus[0];
+        assert_eq!((cpu.section.interruptions, cpu.ticks, cpu.ticks_per_second), (2, None, None));
+        let causes: Vec<String> = cpu.section.causes.iter().map(|cause| cause.cause.to_string()).collect();
+        assert_eq!(causes, ["unknown"]);
+        assert_eq!(record.explain_of("7".parse().unwrap()).unwrap().findings().ledger, None);
+        let expiry = "app-7 [001] d.h1. 1.006000: hrtimer_expire_entry: hrtimer=0xff function=f now=1\n";
+        let with_expiry = opened((text + expiry).as_bytes()).unwrap();
+        assert_eq!(with_expiry.explain().unwrap().findings().cpus[0].ticks, Some(0));
     }
 
     #[test]

@@ -81,10 +81,11 @@ impl Explained<'_> {
         let about = self.about;
         let mut causes = listed(self.others(), summary, own);
         causes.splice(..0, counted_causes::clock(about, summary));
+        let shows_ticks = about.recorded().has_hrtimers();
         CpuFindings {
             cpu: summary.cpu,
-            ticks: summary.ticks,
-            ticks_per_second: summary.ticks_per_second,
+            ticks: shows_ticks.then_some(summary.ticks),
+            ticks_per_second: shows_ticks.then_some(summary.ticks_per_second),
             section: section(summary, summary.seconds * 1e9, causes, self.unattributed(summary, own, grown)),
         }
     }
@@ -129,7 +130,7 @@ impl Explained<'_> {
             cpus: cpus.keys().copied().collect(),
             ran_ns: *ran_ns,
             waited_ns: *waited_ns,
-            ticks: sum(|own| own.ticks),
+            ticks: self.about.recorded().has_hrtimers().then(|| sum(|own| own.ticks)),
             section: section(&summary, ran_ns.saturating_add(*waited_ns) as f64, causes, unattributed),
         }
     }

@@ -565,11 +565,11 @@ class CpuFindings(TypedDict):
     """
     Page faults of the task that had the CPU, which are no interruptions.
     """
-    ticks: int
+    ticks: int | None
     """
-    Periodic ticks.
+    Periodic ticks; null for a trace of another tool that lacks the events of hrtimers.
     """
-    ticks_per_second: float
+    ticks_per_second: float | None
     """
     Periodic ticks per second.
     """
@@ -702,9 +702,9 @@ class ThreadFindings(TypedDict):
     """
     The number of such threads that ran, at most 65 536.
     """
-    ticks: int
+    ticks: int | None
     """
-    Periodic ticks that interrupted them.
+    Periodic ticks that interrupted them; null for a trace of another tool that lacks the events of hrtimers.
     """
     unattributed: Unattributed
     """
@@ -783,7 +783,7 @@ class DyntickExplain(TypedDict):
     """
     ledger: Ledger | None
     """
-    The time of the command's threads, or of those of `--of`, all of it; null where there is neither.
+    The time of the command's threads, or of those of `--of`, all of it; null where there is neither, and of a trace of another tool that lacks switches or wake-ups of tasks.
     """
     lost_events: dict[str, int]
     """

@@ -47,6 +47,8 @@ impl Arrived {
 /// The possible reasons for the tick if no second task was seen, in addition to a task from before the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unseen {
+    /// True if the trace does not show the tasks that want a CPU, so that it is mostly a second task.
+    pub unrecorded: bool,
     /// The quota of a control group.
     pub quota: bool,
     /// A task of SCHED_DEADLINE.

@@ -212,7 +212,11 @@ impl Display for Arrived {
 
 impl Display for Unseen {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str("something that no event shows (a task from before the recording")?;
+        f.write_str(if self.unrecorded {
+            "something that the trace has no events of (a second task"
+        } else {
+            "something that no event shows (a task from before the recording"
+        })?;
         let possible = [
             (self.quota, "the CPU quota of a cgroup"),
             (self.deadline, "SCHED_DEADLINE, also for a single task"),

@@ -25,7 +25,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     if case.dependency() != Some(TickDependency::Sched) {
         return None;
     }
-    let kept = case.facts.kept.as_ref().filter(|kept| kept.others.is_empty() && !kept.fair_server)?;
+    let kept = case.facts.kept.as_ref().filter(|kept| case.is_alone(kept))?;
     let quota = case.context.known.quotas.get(&kept.current.pid)?.clone();
     let task = kept.current.clone();
     Finding::new(CauseId::of(&RULE), [Step::HasQuota { task, quota }, Step::KeptToCheck { cpu: case.cpu() }])

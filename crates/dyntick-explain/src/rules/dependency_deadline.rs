@@ -28,8 +28,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn alone_in(case: &Case<'_>, class: Class) -> Option<[Step; 2]> {
     let keeps = *case.kind == Kind::Tick || case.arrival().is_none();
     let applies = case.dependency() == Some(TickDependency::Sched) && keeps && case.class() == Some(class);
-    let kept =
-        case.facts.kept.as_ref().filter(|kept| applies && kept.others.is_empty() && !kept.fair_server)?;
+    let kept = case.facts.kept.as_ref().filter(|kept| applies && case.is_alone(kept))?;
     let task = kept.current.clone();
     Some([Step::ScheduledBy { task, class }, Step::KeptWithoutOther { cpu: case.cpu() }])
 }

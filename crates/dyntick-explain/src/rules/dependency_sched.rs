@@ -51,6 +51,7 @@ pub(super) fn chain(case: &Case<'_>) -> Option<Vec<Step>> {
 /// The possible reasons for the tick if no second task was seen.
 fn unseen(case: &Case<'_>) -> Unseen {
     Unseen {
+        unrecorded: !case.shows_competitors(),
         quota: case.context.at_least(6, 6),
         deadline: case.class().is_none(),
         sched_ext: case.class() != Some(Class::RealTime) && case.context.at_least(6, 12),

@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
-    if *case.kind != Kind::EmptyTimer {
+    if *case.kind != Kind::EmptyTimer || !case.context.known.recorded.has_hrtimers() {
         return None;
     }
     let cpu = case.cpu();

@@ -38,6 +38,7 @@ pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
     }
     let local = *case.kind == Kind::Hrtimer
         && case.context.at_least(6, 12)
+        && case.shows_wakeups()
         && case.facts.woken.is_none()
         && case.facts.newcomers.is_empty()
         && case.facts.hrtimers.iter().all(|timer| Role::of(&timer.function) == Some(Role::DeadlineTimer));

@@ -27,7 +27,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
-    if *case.kind != Kind::Tick || !case.idle() {
+    // The timer of a stopped tick, which is set for the timer wheel, would look the same.
+    let shows_stops = case.context.known.recorded.has_stopped_ticks();
+    if *case.kind != Kind::Tick || !case.idle() || !shows_stops {
         return None;
     }
     let cpu = case.cpu();

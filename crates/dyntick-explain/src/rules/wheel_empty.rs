@@ -15,7 +15,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 pub(super) fn detect(case: &Case<'_>) -> Option<Finding> {
-    if *case.kind != Kind::TimerWheel || !case.facts.hrtimers.is_empty() {
+    let shows_timers = case.context.known.recorded.has_wheel_timers();
+    if *case.kind != Kind::TimerWheel || !case.facts.hrtimers.is_empty() || !shows_timers {
         return None;
     }
     let (start, period) = (case.facts.start_ns, case.context.tick_ns());

@@ -9,10 +9,10 @@ use dyntick_record::{CauseFindings, Findings, Section};
 pub fn of(findings: &Findings) -> Vec<Figures> {
     let missed: u64 = findings.lost_events.values().sum();
     // Threads were interrupted wherever they ran: they count for the first of their CPUs.
-    let of_cpus = |cpus: &CpuList, section: &Section, missed: u64| {
+    let of_cpus = |cpus: &CpuList, section: &Section, shows_ticks: bool, missed: u64| {
         let interruptions = Counted {
             count: section.interruptions,
-            ticks: Some(section.causes.iter().map(|cause| cause.ticks).sum()),
+            ticks: shows_ticks.then(|| section.causes.iter().map(|cause| cause.ticks).sum()),
             ns: Some(section.interrupted_ns),
             longest_ns: longest(section),
             ..Counted::default()
@@ -21,7 +21,7 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
             cpu: Some(cpus.iter().next().unwrap_or_default()),
             seconds: findings.seconds,
             interruptions: Some(interruptions),
-            causes: section.causes.iter().map(counted).collect(),
+            causes: section.causes.iter().map(|cause| counted(cause, shows_ticks)).collect(),
             missed,
             is_partial: cpus.iter().any(|cpu| findings.offline.contains(cpu)),
             ..Figures::default()
@@ -33,9 +33,12 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
         .iter()
         .map(|ledger| Figures { missed, ..Figures::of_ledger(ledger, findings.seconds) });
     let missed_on = |cpu: u32| findings.lost_events.get(&cpu).copied().unwrap_or(0);
-    let cpus =
-        findings.cpus.iter().map(|of| of_cpus(&CpuList::from_iter([of.cpu]), &of.section, missed_on(of.cpu)));
-    let threads = findings.threads.iter().map(|of| of_cpus(&of.cpus, &of.section, missed));
+    let cpus = findings
+        .cpus
+        .iter()
+        .map(|of| of_cpus(&CpuList::from_iter([of.cpu]), &of.section, of.ticks.is_some(), missed_on(of.cpu)));
+    let threads =
+        findings.threads.iter().map(|of| of_cpus(&of.cpus, &of.section, of.ticks.is_some(), missed));
     cpus.chain(threads).chain(of_command).collect()
 }
 
@@ -46,12 +49,12 @@ fn longest(section: &Section) -> Option<u64> {
     each.map(|each| each.into_iter().max().unwrap_or(0))
 }
 
-fn counted(cause: &CauseFindings) -> Counted {
+fn counted(cause: &CauseFindings, shows_ticks: bool) -> Counted {
     Counted {
         name: cause.cause.to_string(),
         count: if cause.interruptions > 0 { cause.interruptions } else { cause.count.unwrap_or(0) },
         interrupts: cause.interruptions > 0,
-        ticks: Some(cause.ticks),
+        ticks: shows_ticks.then_some(cause.ticks),
         ns: cause.total_ns,
         longest_ns: cause.durations_ns.map(|of| of.max),
     }

@@ -118,6 +118,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         ),
         None => take(&arguments.what, &options(&arguments.what, arguments.of.is_some())?)?,
     };
+    if arguments.of.is_some() && !record.about.recorded().has_switches() {
+        bail!(
+            "cannot explain the threads of --of: the trace has no sched:sched_switch, which shows where they ran; record \
+             with the command of `dyntick record --print trace-cmd`"
+        );
+    }
     let explained = match &arguments.of {
         Some(of) => record.explain_of(of.clone()),
         None => record.explain(),

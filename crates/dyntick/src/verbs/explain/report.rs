@@ -112,13 +112,8 @@ fn doubts(findings: &Findings) -> Vec<String> {
 
 /// The heading of a CPU.
 fn of_cpu(cpu: &CpuFindings) -> String {
-    format!(
-        "CPU {}: {} ({} /s), {}",
-        cpu.cpu,
-        numbers::counted(cpu.ticks, "tick"),
-        numbers::rate(cpu.ticks_per_second),
-        counts(&cpu.section),
-    )
+    let rate = cpu.ticks_per_second.map(|rate| format!(" ({} /s)", numbers::rate(rate)));
+    format!("CPU {}: {}{}, {}", cpu.cpu, ticks(cpu.ticks), rate.unwrap_or_default(), counts(&cpu.section))
 }
 
 /// The heading of threads.
@@ -129,9 +124,13 @@ fn of_threads(threads: &ThreadFindings) -> String {
         numbers::counted(threads.threads, "thread"),
         occurrences::cpus(&threads.cpus),
         numbers::duration(threads.ran_ns as f64),
-        numbers::counted(threads.ticks, "tick"),
+        ticks(threads.ticks),
         counts(&threads.section),
     )
+}
+
+fn ticks(count: Option<u64>) -> String {
+    count.map_or_else(|| "ticks not recorded".to_owned(), |count| numbers::counted(count, "tick"))
 }
 
 /// The interruptions in words, and the other occurrences that took the CPU.
