@@ -32,6 +32,6 @@ pub use recording::{CpuStats, Metadata, Recording};
 pub use ring::{Lost, RingError, for_each as for_each_record, is_behind_a_gap};
 pub use room::room_for_events;
 pub use scan::{Scanned, Scanner};
-pub use symbols::{SymbolTable, address_of, addresses_of, resolve};
+pub use symbols::{PADDING, SymbolTable, address_of, addresses_of, resolve};
 pub use user_stacks::UserStacks;
 pub use write::PageWriter;

@@ -122,6 +122,11 @@ fn each_symbol(kallsyms: impl Read, mut go_on: impl FnMut(u64, &[u8]) -> bool) -
     Ok(())
 }
 
+/// The prefix of a symbol for the padding in front of a function of this name (CONFIG_FUNCTION_PADDING_BYTES;
+/// `tools/objtool/elf.c: elf_create_prefix_symbol`). An address there is of that function, and so is one behind it in a
+/// text without the function itself.
+pub const PADDING: &str = "__pfx_";
+
 /// No function is longer than this, so a symbol further below is not the address's own.
 const LONGEST_FUNCTION: u64 = 1 << 16;
 
@@ -133,6 +138,7 @@ fn improve(wanted: &[u64], best: &mut [(u64, String)], address: u64, name: &[u8]
         }
         // Of several names for one address the first stays, so that the choice is stable.
         if address > best.0 {
+            let name = name.strip_prefix(PADDING.as_bytes()).unwrap_or(name);
             *best = (address, String::from_utf8_lossy(name).into_owned());
         }
     }
@@ -158,6 +164,15 @@ mod tests {
 
     const TEXT: &str = "0000000000000000 A fixed_percpu_data\nffffffff81000000 T first\n\
         ffffffff81000100 t second.isra.0\nffffffff81000100 t alias\nffffffffc0000000 t third\t[module]\n";
+
+    #[test]
+    fn padding_in_front_of_a_function_has_its_name() {
+        let text = "ffffffff81000000 T first\nffffffff81000100 T __pfx_second\nffffffff81000110 T second\n\
+            ffffffff81000200 t __pfx_third\n";
+        let addresses = [0xffffffff81000080, 0xffffffff81000104, 0xffffffff81000210].into();
+        let names = resolve(&addresses, text.as_bytes()).unwrap();
+        assert_eq!(names.into_values().collect::<Vec<_>>(), ["first", "second", "third"]);
+    }
 
     #[test]
     fn nearest_symbol_at_or_below() {

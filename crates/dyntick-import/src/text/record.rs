@@ -4,6 +4,7 @@
 use super::details::{Form, Value, form, value};
 use super::line::Line;
 use dyntick_model::Map;
+use dyntick_trace::PADDING;
 use dyntick_trace::events::{EVENTS, of_interrupts};
 use std::collections::BTreeMap;
 
@@ -93,7 +94,7 @@ impl Records {
             let at = COMMON + FIELD * number;
             let kept = match value(event, field, line.details)? {
                 Value::Number(number) => number,
-                Value::Function(name) => address(symbols, name),
+                Value::Function(name) => address(symbols, name.strip_prefix(PADDING).unwrap_or(name)),
                 Value::Text(text) => append(record, &text.as_bytes()[..text.len().min(LONGEST_TEXT)]),
                 Value::Mask(words) => append(record, &mask(words)?),
             };

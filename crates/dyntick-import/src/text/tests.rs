@@ -38,7 +38,7 @@ const TEXT: &str = "# tracer: nop
 CPU:1 [LOST 3 EVENTS]
      two words-7       [001] d..1.     1.000002: tick_stop: success=0 dependency=SCHED
      two words-7       [001] d..2.     1.000003: sched_switch: prev_comm=two words prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120
-          <idle>-0     [000] d..2.     1.000004: hrtimer_start: hrtimer=0xff function=tick_nohz_handler expires=5 softexpires=5 mode=0x0
+          <idle>-0     [000] d..2.     1.000004: hrtimer_start: hrtimer=0xff function=__pfx_tick_nohz_handler expires=5 softexpires=5 mode=0x0
           <idle>-0     [000] d..2.     1.000005: of_tomorrow: x=y
           <idle>-0     [000] d..2.     1.000005: timer_expire_exit: nothing
 ";
