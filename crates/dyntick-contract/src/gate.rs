@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A gate for pipelines: limits that a measurement must keep, and the judgement on each.
 
+use crate::ci::{self, TestCase, TestResult};
 use dyntick_explain::rules;
 use dyntick_model::text::{clean_line, nearest};
 use dyntick_model::units::Nanos;
@@ -11,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Formatter, Write as _};
+use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// A limit, e.g. `interruptions 2/s`: a quantity, and the most that is allowed of it on each CPU.
@@ -530,38 +531,21 @@ impl Gate {
     /// `why` says why one could not be judged.
     pub fn junit(&self, suite: &str, command: Option<u8>, why: Option<&str>) -> String {
         let failed = command.filter(|status| *status != 0);
-        let failures = self.of.iter().filter(|one| one.held == Some(false)).count();
-        let errors = self.of.iter().filter(|one| one.held.is_none()).count() + usize::from(failed.is_some());
-        let mut xml = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\" \
-             errors=\"{errors}\">\n",
-            escaped(suite),
-            self.of.len() + usize::from(failed.is_some())
-        );
-        if let Some(status) = failed {
-            let suite = escaped(suite);
-            let _ = writeln!(
-                xml,
-                "  <testcase classname=\"{suite}\" name=\"the command\"><error message=\"it ended with status {status}\"/></testcase>"
-            );
-        }
-        for one in &self.of {
-            let name = escaped(&format!("{}{}", one.place(), one.limit));
-            let inner = match one.held {
-                Some(true) => String::new(),
-                Some(false) => format!("<failure message=\"{}\"/>", escaped(&one.complaint())),
+        let of_command = failed.map(|status| TestCase {
+            name: "the command".to_owned(),
+            result: TestResult::Error(format!("it ended with status {status}")),
+        });
+        let of_limit = |one: &Judged| TestCase {
+            name: format!("{}{}", one.place(), one.limit),
+            result: match one.held {
+                Some(true) => TestResult::Passed,
+                Some(false) => TestResult::Failed(one.complaint()),
                 None => {
-                    let why = why.map_or(String::new(), |why| format!(": {why}"));
-                    format!("<error message=\"{}\"/>", escaped(&(one.complaint() + &why)))
+                    TestResult::Error(one.complaint() + &why.map_or(String::new(), |why| format!(": {why}")))
                 }
-            };
-            let _ = writeln!(
-                xml,
-                "  <testcase classname=\"{}\" name=\"{name}\">{inner}</testcase>",
-                escaped(suite)
-            );
-        }
-        xml + "</testsuite>\n"
+            },
+        };
+        ci::junit(suite, &of_command.into_iter().chain(self.of.iter().map(of_limit)).collect::<Vec<_>>())
     }
 }
 
@@ -594,12 +578,6 @@ impl Judged {
             if self.culprits.is_empty() { String::new() } else { format!(": {}", self.culprits.join(", ")) };
         clean_line(&format!("{place}{limit} exceeded: {was}{by}"))
     }
-}
-
-/// A text within an attribute of XML.
-fn escaped(text: &str) -> String {
-    let text = clean_line(text);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -766,7 +744,7 @@ mod tests {
         assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"1\"") && xml.contains("status 7"), "{xml}");
         let xml = gate.junit("a <b> & \"c\"", Some(0), None);
         assert!(xml.contains(
-            "<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"1\" failures=\"1\" errors=\"0\">"
+            "<testsuite name=\"a &lt;b&gt; &amp; &quot;c&quot;\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">"
         ));
         assert!(
             xml.contains(&format!(

@@ -10,6 +10,7 @@
 //! ```
 
 mod adviser;
+pub mod ci;
 pub mod compare;
 pub mod explain;
 mod failure;

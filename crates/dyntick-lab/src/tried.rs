@@ -3,6 +3,7 @@
 //! function, and what the patched kernel logs.
 
 use crate::judgement::Judgement;
+use crate::lab::CaseResult;
 use crate::lookup::{RunFigures, figure_of, unit_of};
 use crate::names::RAW;
 use crate::store::Run;
@@ -80,8 +81,71 @@ pub struct EntryEffect {
 
 /// The effects on all cases that have runs of both kernels.
 pub fn effects(judgement: &Judgement<'_>) -> Vec<CaseEffect> {
-    let effect = |pair: Pair<'_>| pair.effect(judgement);
+    let results = &judgement.results[..];
+    let effect = |pair: Pair<'_>| {
+        let labels: Vec<&str> = pair.base.labels().filter(|label| *label != BASE).collect();
+        let (before, after) = (Side { case: pair.base, results }, Side { case: pair.patched, results });
+        effect(before, after, &labels)
+    };
     pairs(judgement.study).filter_map(effect).collect()
+}
+
+/// The changes of all cases that have runs among both results, of an earlier time and of a later one.
+pub fn changes(before: &[CaseResult], after: &[CaseResult]) -> Vec<CaseEffect> {
+    let own = after.iter().filter(|result| result.repetition == 0);
+    let change = |result: &CaseResult| {
+        let (before, after) =
+            (Side { case: &result.case, results: before }, Side { case: &result.case, results: after });
+        effect(before, after, &result.case.labels().collect::<Vec<_>>())
+    };
+    own.filter_map(change).collect()
+}
+
+/// A case among results.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    case: &'a Case,
+    results: &'a [CaseResult],
+}
+
+impl<'a> Side<'a> {
+    /// The case's own run.
+    fn own(self) -> Option<&'a Run> {
+        let is_own = |result: &&CaseResult| result.case.id == self.case.id && result.repetition == 0;
+        self.results.iter().find(is_own)?.run.as_ref().ok()
+    }
+
+    fn spread(self, run: &Run, figure: &str) -> Option<Spread> {
+        let others = RunFigures(self.results).perturbed(self.case, figure, None);
+        Some(Spread::of(figure_of(run, figure, None)?, others.into_values().flatten()))
+    }
+}
+
+/// The effect on a case with these labels.
+fn effect(before: Side<'_>, after: Side<'_>, labels: &[&str]) -> Option<CaseEffect> {
+    let (base, changed) = (before.own()?, after.own()?);
+    let title = &before.case.title;
+    let mut effect = CaseEffect {
+        case: [&[before.case.name.as_str()][..], labels].concat().join("/"),
+        title: if labels.is_empty() { title.clone() } else { format!("{title}: {}", labels.join(", ")) },
+        ..CaseEffect::default()
+    };
+    for figure in names(base).union(&names(changed)) {
+        let spreads = before.spread(base, figure).zip(after.spread(changed, figure));
+        match spreads {
+            Some((before, after)) if before != after => effect.figures.push(FigureEffect {
+                unit: unit(base, changed, figure),
+                is_shown: before.most < after.least || after.most < before.least,
+                figure: figure.clone(),
+                before,
+                after,
+            }),
+            Some(_) => effect.equal += 1,
+            None => {}
+        }
+    }
+    effect.entries = entries(base, changed, &effect.figures);
+    Some(effect)
 }
 
 /// The lines that the patched kernel logs in a case and the base does not, each once and with its numbers as `#`.
@@ -163,51 +227,6 @@ fn without_numbers(line: &str) -> String {
         if counts { word.replace(bare, "#") } else { word.to_owned() }
     };
     line.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
-}
-
-impl Pair<'_> {
-    fn effect(&self, judgement: &Judgement<'_>) -> Option<CaseEffect> {
-        let own = |case: &Case| {
-            let result =
-                judgement.results.iter().find(|result| result.case.id == case.id && result.repetition == 0);
-            result.and_then(|result| result.run.as_ref().ok())
-        };
-        let (base, patched) = (own(self.base)?, own(self.patched)?);
-        let figures = RunFigures(&judgement.results);
-        let labels: Vec<&str> = self.base.labels().filter(|label| *label != BASE).collect();
-        let mut effect = CaseEffect {
-            case: [&[self.base.name.as_str()][..], &labels].concat().join("/"),
-            title: if labels.is_empty() {
-                self.base.title.clone()
-            } else {
-                format!("{}: {}", self.base.title, labels.join(", "))
-            },
-            ..CaseEffect::default()
-        };
-        for figure in names(base).union(&names(patched)) {
-            let spread = |case: &Case, run: &Run| {
-                let own = figure_of(run, figure, None)?;
-                let others = figures.perturbed(case, figure, None);
-                Some(Spread::of(own, others.values().flatten().copied()))
-            };
-            let Some((before, after)) = spread(self.base, base).zip(spread(self.patched, patched)) else {
-                continue;
-            };
-            if before == after {
-                effect.equal += 1;
-                continue;
-            }
-            effect.figures.push(FigureEffect {
-                unit: unit(base, patched, figure),
-                is_shown: before.most < after.least || after.most < before.least,
-                figure: figure.clone(),
-                before,
-                after,
-            });
-        }
-        effect.entries = entries(base, patched, &effect.figures);
-        Some(effect)
-    }
 }
 
 impl Spread {

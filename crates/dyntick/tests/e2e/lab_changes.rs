@@ -3,6 +3,7 @@
 
 use crate::harness::dyntick as program;
 use crate::harness::{dyntick_in as dyntick, text};
+use std::path::{Path, PathBuf};
 
 /// On 6.1 a CPU with one task that spins has no tick; on 6.12 the fair server's, once a second.
 const QUIET: &str = "title = 'quiet'\nquestion = 'Does it tick?'\n[[case]]\nname = 'quiet'\nkernel = 'debian:6.12'\n\
@@ -52,6 +53,48 @@ fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
+/// The image of a series that the cache has.
+fn image_of(series: &str) -> PathBuf {
+    let cache = std::env::var_os("DYNTICK_CACHE")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
+    let images =
+        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
+    let mut files =
+        images.filter_map(|boot| std::fs::read_dir(boot).ok()).flatten().flatten().map(|file| file.path());
+    let begin = format!("vmlinuz-{series}.");
+    files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with(&begin)).unwrap()
+}
+
+/// A kernel that is replaced at its path is noticed by the runs of the one before.
+#[test]
+fn a_change_beside_earlier_runs_has_a_status() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let run = |more: &str| {
+        let line = format!("lab run quiet.toml --kernel mine=./bzImage --perturb 1 --jobs 2 {more}");
+        dyntick(folder.path(), &words(&line))
+    };
+    assert!(dyntick(folder.path(), &words("lab shell --virtual -- true")).status.success());
+    let old = "lab shell --virtual --kernel debian:6.1 -- true";
+    assert!(dyntick(folder.path(), &words(old)).status.success());
+    std::fs::copy(image_of("6.1"), folder.path().join("bzImage")).unwrap();
+    assert!(run("--out first").status.success());
+    let same = run("--out second --baseline first --ktap same.ktap");
+    assert_eq!(same.status.code(), Some(0), "{}", text(&same.stderr));
+    let ktap = std::fs::read_to_string(folder.path().join("same.ktap")).unwrap();
+    assert_eq!(ktap, "KTAP version 1\n1..1\nok 1 quiet/mine\n");
+    std::fs::copy(image_of("6.12"), folder.path().join("bzImage")).unwrap();
+    let changed = run("--out third --baseline first --junit changed.xml");
+    let said = text(&changed.stderr);
+    assert_eq!(changed.status.code(), Some(1), "{said}");
+    assert!(said.contains("dyntick: quiet/mine: ") && said.contains(" → "), "{said}");
+    let xml = std::fs::read_to_string(folder.path().join("changed.xml")).unwrap();
+    assert!(xml.contains("failures=\"1\"") && xml.contains("name=\"quiet/mine\"><failure"), "{xml}");
+    let refused = run("--out first --baseline first");
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
 /// Paths of one's own machine are no names of rows, and two images of one file name are told apart.
 #[test]
 fn kernels_by_path_have_names() {
@@ -59,16 +102,7 @@ fn kernels_by_path_have_names() {
     std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
     let run = |line: &str| dyntick(folder.path(), &words(line));
     assert!(run("lab run quiet.toml --kernel debian:6.1 --set measure=200ms").status.success());
-    let cache = std::env::var_os("DYNTICK_CACHE")
-        .map(std::path::PathBuf::from)
-        .unwrap_or_else(|| std::path::Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
-    let images =
-        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
-    let mut files =
-        images.filter_map(|boot| std::fs::read_dir(boot).ok()).flatten().flatten().map(|file| file.path());
-    let is_image =
-        |path: &std::path::PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("vmlinuz-6.1.");
-    let image = files.find(is_image).unwrap();
+    let image = image_of("6.1");
     for tree in ["old", "new"] {
         std::fs::create_dir(folder.path().join(tree)).unwrap();
         std::fs::copy(&image, folder.path().join(tree).join("bzImage")).unwrap();

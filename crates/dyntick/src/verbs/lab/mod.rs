@@ -3,6 +3,7 @@
 
 mod again;
 mod attached;
+mod baseline;
 mod bench;
 mod build;
 mod cache;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab run`: a study from its file to its report.
 
+use super::baseline::{Against, Baseline};
 use super::changes::{Changes, Chosen};
 use super::outcome::{Outcome, Wanted};
 use super::own_binary;
@@ -37,6 +38,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", value_parser = store_folder)]
     store: Option<PathBuf>,
     #[command(flatten)]
+    against: Against,
+    #[command(flatten)]
     statuses: Statuses,
     #[command(flatten)]
     changes: Changes,
@@ -60,6 +63,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
     let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
     arguments.statuses.ensure_possible(&study)?;
     let out = Place::of(arguments.out.as_deref(), &study.name);
+    let baseline = arguments.against.open(&study, &out)?;
     say_what_is_kept(out.runs())?;
     let display = Display::new();
     let watch = |progress| display.show(progress);
@@ -73,7 +77,7 @@ fn run_study(arguments: &Arguments) -> Result<ExitCode> {
         output::note("nothing was measured, and no report was written");
         return Ok(ExitCode::from(arguments.statuses.of(&judgement.results, &[])));
     }
-    arguments.report(judgement, &out)
+    arguments.report(judgement, &out, baseline.as_ref())
 }
 
 /// The folder of `--store`.
@@ -93,7 +97,12 @@ fn opened(folder: &Path) -> Result<Shared> {
 
 impl Arguments {
     /// Stores and prints the report. It is printed even if it cannot be stored.
-    fn report(&self, judgement: Judgement<'_>, out: &Place) -> Result<ExitCode> {
+    fn report(
+        &self,
+        judgement: Judgement<'_>,
+        out: &Place,
+        baseline: Option<&Baseline<'_>>,
+    ) -> Result<ExitCode> {
         let is_whole =
             self.chosen.cases.is_empty() && judgement.results.iter().all(|result| result.run.is_ok());
         let outcome = Outcome::of(judgement, &self.wanted);
@@ -101,7 +110,11 @@ impl Arguments {
         outcome.print(&self.wanted, &self.study)?;
         say_refused(&self.study, &outcome.judgement);
         self.wanted.print_place(&kept?)?;
-        Ok(ExitCode::from(self.statuses.of(&outcome.judgement.results, &outcome.open())))
+        let judged = &outcome.judgement;
+        let has_changed =
+            baseline.map(|baseline| baseline.judge(judged.study, &judged.results)).transpose()?;
+        let status = self.statuses.of(&judged.results, &outcome.open());
+        Ok(ExitCode::from(status.max(u8::from(has_changed == Some(true)))))
     }
 }
 

@@ -3,7 +3,7 @@
 //! what it touches, and their figures are compared.
 
 mod input;
-mod page;
+pub mod page;
 mod suites;
 
 use super::outcome::{Format, Printing};

@@ -141,6 +141,11 @@ fn first_shown(base: &TriedOn) -> String {
     format!("{} ({})", words.collect::<Vec<_>>().join(", "), case.title)
 }
 
+/// A figure with its change in words.
+pub fn change(figure: &FigureEffect) -> String {
+    format!("{} {} → {}{}", figure.figure, number(figure.before.own), number(figure.after.own), share(figure))
+}
+
 /// The figures of a case with an effect, those that readers ask for first, then by their relative change.
 fn shown(case: &CaseEffect) -> Vec<&FigureEffect> {
     let mut figures: Vec<&FigureEffect> = case.figures.iter().filter(|figure| figure.is_shown).collect();
