@@ -5,6 +5,7 @@ use crate::case::{Case, Finding, kind_of};
 use crate::evidence::{Evidence, Longest};
 use crate::facts::Facts;
 use crate::intern::Interned;
+use crate::interruption::Sent;
 use crate::log::Log;
 use crate::observer::Observed;
 use crate::stack::Slot;
@@ -127,6 +128,7 @@ impl Shared {
             cpu: case.facts.cpu,
             start_ns: case.facts.start_ns,
             duration_ns: case.facts.duration_ns,
+            nested_ns: case.facts.nested_ns,
             kind: case.kind.clone(),
             cause: finding.cause,
             chain: Chain::new(steps, hash),
@@ -134,6 +136,7 @@ impl Shared {
             victim: case.facts.victim.clone(),
             other: case.other().cloned(),
             stack: None,
+            sent: case.origin().map(|origin| Sent { cpu: origin.cpu, at_ns: origin.at_ns }),
         }
     }
 }

@@ -304,6 +304,7 @@ mod tests {
         let mut cpu = Cpu::new(0, false, true);
         let origin = Origin {
             cpu: 1,
+            at_ns: 0,
             task: task(7, "x"),
             function: None,
             place: Place::Task,

@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub order: u64,
     pub start_ns: u64,
     pub duration_ns: u64,
+    /// The time of interruptions within it, which are counted separately.
+    pub nested_ns: u64,
     pub entry: Entry,
     pub victim: Task,
     /// The expiry of the tick's own timer in it, if any.
@@ -129,6 +131,8 @@ pub(crate) struct Newcomer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     pub cpu: u32,
+    /// The time of the action, ns.
+    pub at_ns: u64,
     /// The task that ran or was interrupted.
     pub task: Task,
     pub function: Option<Symbol>,
@@ -266,6 +270,7 @@ impl Facts {
             order: 0,
             start_ns,
             duration_ns: 0,
+            nested_ns: 0,
             entry,
             victim,
             tick: None,
@@ -314,7 +319,8 @@ impl Facts {
         let is_deadline = |timer: &&HrtimerRun| Role::of(&timer.function) == Some(Role::DeadlineTimer);
         let function = Some(self.hrtimers.iter().find(is_deadline)?.function.clone());
         let (place, task) = (Place::Interrupt(None), self.victim.clone());
-        Some(Origin { cpu: self.cpu, task, function, place, stack: None, behind: None })
+        let at_ns = self.start_ns;
+        Some(Origin { cpu: self.cpu, at_ns, task, function, place, stack: None, behind: None })
     }
 
     /// Returns true if its only purpose is a new decision on the tick.

@@ -17,6 +17,8 @@ pub struct Interruption {
     /// the interrupts in it, which are counted separately. It is measured from event to event, so it omits the entry
     /// code before the first event.
     pub duration_ns: u64,
+    /// The time of interruptions within it, ns, which are counted separately.
+    pub nested_ns: u64,
     /// The entry point into the kernel.
     pub kind: Kind,
     /// The cause, whose words and fixes `rules::get` has.
@@ -31,6 +33,25 @@ pub struct Interruption {
     pub other: Option<Task>,
     /// The call stack that caused it, if stacks are recorded.
     pub stack: Option<Stack>,
+    /// The action that led to it, if it was seen: an interrupt was sent, a timer set, a work item queued or a task
+    /// woken.
+    pub sent: Option<Sent>,
+}
+
+/// An action that led to an interruption.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The CPU on which it was done.
+    pub cpu: u32,
+    /// The time, ns on the events' clock.
+    pub at_ns: u64,
+}
+
+impl Interruption {
+    /// The end, ns on the events' clock, after all interruptions within it.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.duration_ns).saturating_add(self.nested_ns)
+    }
 }
 
 /// The way in which a CPU was interrupted.

@@ -36,7 +36,7 @@ pub use cause::CauseId;
 pub use chain::{Actor, Arrived, Chain, CpuTimer, Source, Step, Unseen};
 pub use context::{Class, Context, Known, KnownCommand, PerfOpener, throttles_threads};
 pub use evidence::Evidence;
-pub use interruption::{Interruption, Kind};
+pub use interruption::{Interruption, Kind, Sent};
 pub use recorded::Recorded;
 pub use stack::Stack;
 pub use stream::{Foreknown, Stream, Survey};

@@ -237,7 +237,7 @@ impl Log {
         let stack = if self.has_stacks { self.slots.get(&cpu).map(|(_, slot)| slot.clone()) } else { None };
         let task = self.task(pid);
         let behind = if place == Place::Task { self.behind(&task, function.as_ref()) } else { None };
-        Origin { cpu, task, function, place, stack, behind }
+        Origin { cpu, at_ns: event.ts, task, function, place, stack, behind }
     }
 
     /// The one for which a thread acts, in this function if one is known.

@@ -29,6 +29,11 @@ pub(crate) fn foremost(chains: &Map<Chain, u64>) -> (Vec<ChainCount>, usize) {
     (all, more)
 }
 
+/// A text without the numbers of its tasks.
+pub fn without_numbers(text: &str) -> String {
+    pieces(text).iter().map(|piece| piece.text).collect()
+}
+
 /// A part of a text that ends with the number of a task, or with the text.
 struct Piece<'a> {
     text: &'a str,

@@ -42,6 +42,22 @@ pub struct Explained<'a> {
     pub undecoded: u64,
 }
 
+/// A reader of an explanation as it goes on.
+pub trait Watch {
+    /// Takes an event of the record, in the order of time.
+    fn event(&mut self, event: &Event);
+
+    /// Takes an interruption of a recorded CPU, or of the threads of `--of`, as soon as its cause is known.
+    fn interruption(&mut self, one: &Interruption);
+}
+
+/// Reads nothing.
+impl Watch for () {
+    fn event(&mut self, _: &Event) {}
+
+    fn interruption(&mut self, _: &Interruption) {}
+}
+
 impl Record {
     /// The context of the explanation.
     pub fn context(&self) -> Context {
@@ -54,7 +70,7 @@ impl Record {
     /// # Errors
     /// A damaged trace.
     pub fn explain(&self) -> Result<Explained<'_>, DecodeError> {
-        self.explain_with(None)
+        self.explain_to(None, &mut ())
     }
 
     /// The same for the interruptions of these threads only, on whichever CPU they ran.
@@ -62,7 +78,15 @@ impl Record {
     /// # Errors
     /// A damaged trace.
     pub fn explain_of(&self, of: Of) -> Result<Explained<'_>, DecodeError> {
-        self.explain_with(Some(Following::new(of, &self.about)))
+        self.explain_to(Some(of), &mut ())
+    }
+
+    /// The same of all interruptions, or of those of these threads, for a reader of each.
+    ///
+    /// # Errors
+    /// A damaged trace.
+    pub fn explain_to(&self, of: Option<Of>, watch: &mut dyn Watch) -> Result<Explained<'_>, DecodeError> {
+        self.explain_with(of.map(|of| Following::new(of, &self.about)), watch)
     }
 
     /// The threads of a choice that were there at the begin.
@@ -72,7 +96,11 @@ impl Record {
         threads.filter(|(tid, thread)| selected.is_one(**tid, &thread.comm)).map(|(tid, _)| *tid).collect()
     }
 
-    fn explain_with<'a>(&'a self, following: Option<Following<'a>>) -> Result<Explained<'a>, DecodeError> {
+    fn explain_with<'a>(
+        &'a self,
+        following: Option<Following<'a>>,
+        watch: &mut dyn Watch,
+    ) -> Result<Explained<'a>, DecodeError> {
         let (context, cpus) = (self.context(), self.trace.metadata.stats.keys().copied().collect());
         let mut stream = Stream::new(&context, &cpus, self.foreknown(&context, &cpus)?);
         let command = &context.known.command;
@@ -84,11 +112,12 @@ impl Record {
         let recorded = &context.known.recorded;
         let subject = subject.filter(|_| recorded.has_switches() && recorded.has_wakeups());
         let ledger = subject.map(|subject| Ledger::new(&context, subject));
-        let mut adding =
-            Adding { about: &self.about, following, ledger, sums: Sums::default(), marks: Marks::default() };
+        let (sums, marks) = (Sums::default(), Marks::default());
+        let mut adding = Adding { about: &self.about, following, ledger, sums, marks, watch };
         let mut parents = Parents::default();
         let missing = self.trace.events(|event| {
             parents.event(event);
+            adding.watch.event(event);
             adding.following.iter_mut().for_each(|following| following.event(event));
             adding.ledger.iter_mut().for_each(|ledger| ledger.event(event));
             if !self.is_switch_elsewhere(event) {
@@ -161,15 +190,16 @@ impl Explained<'_> {
 }
 
 /// The sums of the interruptions of the recorded CPUs, or of threads there.
-struct Adding<'a> {
+struct Adding<'a, 'w> {
     about: &'a About,
     following: Option<Following<'a>>,
     ledger: Option<Ledger<'a, Subject>>,
     sums: Sums,
     marks: Marks,
+    watch: &'w mut dyn Watch,
 }
 
-impl Adding<'_> {
+impl Adding<'_, '_> {
     fn add(&mut self, one: &Interruption) {
         self.ledger.iter_mut().for_each(|ledger| ledger.interruption(one));
         if !self.about.cpus.contains(one.cpu) {
@@ -183,6 +213,7 @@ impl Adding<'_> {
             }
             None => self.sums.add(one),
         }
+        self.watch.interruption(one);
         // Page faults are no interruptions, and would hide those.
         if !matches!(one.kind, Kind::PageFault { .. }) {
             self.marks.add(one);

@@ -42,6 +42,7 @@ mod ranking;
 mod recorder;
 mod recording;
 mod ring;
+mod slices;
 mod stored;
 mod sums;
 mod task_names;
@@ -52,11 +53,12 @@ mod trigger;
 mod trouble;
 pub mod verdict;
 
+pub use chains::without_numbers;
 pub use cost::{Cost, cost};
 pub use detect::Conditions;
 pub use ending::{record_command, record_process, record_until_interrupted};
 pub use events::events_of_record;
-pub use explained::Explained;
+pub use explained::{Explained, Watch};
 pub use file::FileError;
 pub use findings::{
     CauseFindings, ChainCount, CpuFindings, Durations, Evidence, Findings, Section, StackCount,
@@ -71,6 +73,7 @@ pub use machine::this_machine;
 pub use options::{LastSeconds, Options, RecordError};
 pub use ranking::MANY_FAULTS;
 pub use recorder::record;
+pub use slices::{Idle, Slice, Slices, TooMany, What};
 pub use stored::Ended;
 pub use sums::share;
 pub use threads::Of;

@@ -215,6 +215,7 @@ mod tests {
             cpu,
             start_ns: 200,
             duration_ns: 7,
+            nested_ns: 0,
             kind,
             cause: CauseId::of(rules::named::UNKNOWN),
             chain: Default::default(),
@@ -222,6 +223,7 @@ mod tests {
             victim: Task { pid, comm: comm.into() },
             other: None,
             stack: None,
+            sent: None,
         }
     }
 

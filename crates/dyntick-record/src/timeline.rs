@@ -77,6 +77,7 @@ mod tests {
             cpu: 0,
             start_ns,
             duration_ns: 1,
+            nested_ns: 0,
             kind: Kind::Tick,
             cause: CauseId::of(rules::named::UNKNOWN),
             chain: Default::default(),
@@ -84,6 +85,7 @@ mod tests {
             victim: Task { pid: 1, comm: "x".into() },
             other: None,
             stack: None,
+            sent: None,
         };
         let mut marks = Marks::default();
         let all = 5 * MOST as u64 / 2;

@@ -12,6 +12,7 @@ mod html;
 mod mail;
 pub mod numbers;
 mod palette;
+pub mod perfetto;
 mod plot;
 mod plot_svg;
 mod terminal;

@@ -129,6 +129,11 @@ pub fn file(path: &Path, bytes: &[u8]) -> Result<()> {
     written(path, dyntick_system::write_named(path, |to| to.write_all(bytes)).map(drop))
 }
 
+/// Writes a file that the user named bit by bit; `-` is standard output.
+pub fn file_by(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+    written(path, dyntick_system::write_named(path, write).map(drop))
+}
+
 /// Does the same for a file that is written repeatedly: if killed, no temporary file is left next to it.
 pub fn file_again(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

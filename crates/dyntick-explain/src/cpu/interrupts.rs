@@ -141,7 +141,8 @@ impl Cpu {
     pub(super) fn close(&mut self, log: &Log) {
         let Some(mut open) = self.open.pop() else { return };
         let whole_ns = open.last_ns.saturating_sub(open.facts.start_ns);
-        open.facts.duration_ns = whole_ns.saturating_sub(open.nested_ns);
+        open.facts.nested_ns = open.nested_ns.min(whole_ns);
+        open.facts.duration_ns = whole_ns - open.facts.nested_ns;
         open.facts.newcomers = self.fresh(log);
         self.untold_calls(&mut open.facts, open.last_ns);
         if let Some(outer) = self.open.last_mut().or(self.turn.as_mut()) {

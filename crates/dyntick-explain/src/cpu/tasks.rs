@@ -45,9 +45,15 @@ impl Cpu {
         let wants_to_run = prev_state & 0xff == 0 && prev.pid != 0;
         if wants_to_run {
             let task = self.runnable.entry(prev.pid).or_insert_with(|| {
-                let (task, place) = (prev.clone(), Place::Task);
-                let woken_by =
-                    Origin { cpu: self.cpu, task, function: None, place, stack: None, behind: None };
+                let woken_by = Origin {
+                    cpu: self.cpu,
+                    at_ns: event.ts,
+                    task: prev.clone(),
+                    function: None,
+                    place: Place::Task,
+                    stack: None,
+                    behind: None,
+                };
                 let newcomer = Newcomer { task: prev.clone(), woken_by: Some(woken_by) };
                 Runnable { newcomer, fresh: false, ran: true }
             });
@@ -120,7 +126,8 @@ impl Cpu {
     pub(super) fn close_turn(&mut self, end_ns: Option<u64>) {
         let Some(mut turn) = self.turn.take() else { return };
         let whole_ns = end_ns.unwrap_or(turn.last_ns).saturating_sub(turn.facts.start_ns);
-        turn.facts.duration_ns = whole_ns.saturating_sub(turn.nested_ns);
+        turn.facts.nested_ns = turn.nested_ns.min(whole_ns);
+        turn.facts.duration_ns = whole_ns - turn.facts.nested_ns;
         self.end(turn.facts);
     }
 }

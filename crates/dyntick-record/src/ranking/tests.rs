@@ -22,6 +22,7 @@ fn causes(some: &[(Kind, u8, u64)], steal: u64, smis: u64) -> Vec<CauseFindings>
             cpu: 3,
             start_ns: 0,
             duration_ns: *duration_ns,
+            nested_ns: 0,
             kind: kind.clone(),
             cause,
             chain: Chain::from(Vec::new()),
@@ -29,6 +30,7 @@ fn causes(some: &[(Kind, u8, u64)], steal: u64, smis: u64) -> Vec<CauseFindings>
             victim: Task { pid: 1, comm: "a".into() },
             other: None,
             stack: None,
+            sent: None,
         });
     }
     let others = Others { about: &about, parents: &Parents::default() };

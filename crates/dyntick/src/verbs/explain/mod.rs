@@ -2,6 +2,8 @@
 //! `dyntick explain`: what interrupted the CPUs of a record, the causes, and the fixes.
 
 mod figures;
+mod folded;
+mod perfetto;
 mod report;
 
 use super::recording::{What, options, take};
@@ -13,9 +15,9 @@ use dyntick_check::shell;
 use dyntick_contract::explain::Explanation;
 use dyntick_contract::gate::Measures;
 use dyntick_model::CpuList;
-use dyntick_record::{Of, Record};
+use dyntick_record::{Of, Record, Slices, Watch};
 use dyntick_system::exit_code;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The arguments of `dyntick explain`.
@@ -52,9 +54,22 @@ pub struct Arguments {
     /// Also write the findings with a timeline to FILE, as HTML
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Also write each interruption and idle period to FILE, for ui.perfetto.dev: tracks of CPUs with arrows from
+    /// senders; '-' is standard output
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+    /// Also write the time by cause and chain to FILE as folded stacks, for flame graphs (flamegraph.pl, inferno,
+    /// speedscope); '-' is standard output
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
 }
 
 impl Arguments {
+    /// The files in addition to the result.
+    fn pictures(&self) -> impl Iterator<Item = &Path> {
+        [&self.html, &self.perfetto, &self.folded].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// Returns true if this machine is recorded first.
     pub fn records(&self) -> bool {
         self.file.is_none()
@@ -86,9 +101,7 @@ fn waits(record: &Record, of: &Of) -> Option<String> {
 
 /// Explains a record. The status is 0, or that of the recorded command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(path) = &arguments.html {
-        output::ensure_writable(path)?;
-    }
+    arguments.pictures().try_for_each(output::ensure_writable)?;
     arguments.target.ensure_writable()?;
     // A record may be of a machine with another kernel.
     match &arguments.file {
@@ -124,11 +137,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
              with the command of `dyntick record --print trace-cmd`"
         );
     }
-    let explained = match &arguments.of {
-        Some(of) => record.explain_of(of.clone()),
-        None => record.explain(),
-    };
-    let explained = match explained {
+    let mut slices = Slices::new(&record.about, arguments.perfetto.is_some());
+    let watch: &mut dyn Watch =
+        if arguments.perfetto.is_some() || arguments.folded.is_some() { &mut slices } else { &mut () };
+    let explained = match record.explain_to(arguments.of.clone(), watch) {
         Ok(explained) => explained,
         Err(error) => match &arguments.file {
             Some(file) => bail!("{} is damaged: {error}", file.display()),
@@ -155,6 +167,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(path) = &arguments.html {
         let document = report::document(&explained, &findings, true);
         output::file(path, dyntick_report::html(&document).as_bytes())?;
+    }
+    if let Some(path) = &arguments.folded {
+        output::file_by(path, |to| folded::write(to, &slices))?;
+    }
+    if let Some(path) = &arguments.perfetto {
+        perfetto::write(path, &explained, &findings, &mut slices)?;
     }
     let written = if arguments.json {
         let explanation = Explanation { findings: &findings, gate: gate.clone() };

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The file of `dyntick explain --perfetto`, read by Perfetto's own package."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from dyntick import program
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
+
+#: CPU 0 interrupts CPU 1, which sleeps, to wake a task; a timer interrupt comes meanwhile.
+TRACE = """# tracer: nop
+ <idle>-0 [001] d..1. 1.000001: cpu_idle: state=2 cpu_id=1
+ app-7 [000] d..2. 1.000100: sched_wakeup: comm=other pid=8 prio=120 target_cpu=001
+ app-7 [000] d..2. 1.000101: ipi_send_cpu: cpu=1 callsite=resched_curr+0x1 callback=0x0
+ <idle>-0 [001] d..1. 1.000105: cpu_idle: state=4294967295 cpu_id=1
+ <idle>-0 [001] d.h1. 1.000106: reschedule_entry: vector=253
+ <idle>-0 [001] d.h1. 1.000110: local_timer_entry: vector=236
+ <idle>-0 [001] d.h1. 1.000112: local_timer_exit: vector=236
+ <idle>-0 [001] d.h1. 1.000115: reschedule_exit: vector=253
+ app-7 [000] d..2. 1.000200: softirq_raise: vec=9 [action=RCU]
+"""
+
+
+def test_perfetto_reads_slices_details_and_arrows(tmp_path: Path) -> None:
+    text, picture = tmp_path / "trace.txt", tmp_path / "x.pftrace"
+    text.write_text(TRACE)
+    subprocess.run(
+        [program.path(), "explain", text, "--perfetto", picture], check=True, capture_output=True
+    )
+    trace = perfetto.Trace()
+    trace.ParseFromString(picture.read_bytes())
+
+    tracks = {
+        packet.track_descriptor.uuid: packet.track_descriptor
+        for packet in trace.packet
+        if packet.HasField("track_descriptor")
+    }
+    names = {uuid: track.name for uuid, track in tracks.items()}
+    assert sorted(names.values()) == ["CPU 0", "CPU 1", "CPU 1 idle", "Linux"]
+    parents = {track.name: names.get(track.parent_uuid) for track in tracks.values()}
+    assert parents == {"Linux": None, "CPU 0": "Linux", "CPU 1": "Linux", "CPU 1 idle": "CPU 1"}
+
+    events: dict[int, str] = {}
+    notes: dict[int, str] = {}
+    texts: dict[int, str] = {}
+    slices: list[tuple[str, str, float]] = []
+    open_slices: dict[str, list[tuple[str, int]]] = {}
+    starts: dict[int, str] = {}
+    ends: dict[int, str] = {}
+    details: dict[str, dict[str, str]] = {}
+    kinds = perfetto.TrackEvent.Type
+    for packet in sorted(trace.packet, key=lambda packet: packet.timestamp):
+        for data in [packet.interned_data]:
+            events |= {one.iid: one.name for one in data.event_names}
+            notes |= {one.iid: one.name for one in data.debug_annotation_names}
+            texts |= {one.iid: one.str.decode() for one in data.debug_annotation_string_values}
+        if not packet.HasField("track_event"):
+            continue
+        event, track = packet.track_event, names[packet.track_event.track_uuid]
+        stack = open_slices.setdefault(track, [])
+        if event.type == kinds.TYPE_SLICE_END:
+            name, begin = stack.pop()
+            slices.append((track, name, (packet.timestamp - begin) / 1000))
+            continue
+        name = events[event.name_iid]
+        details[name] = {
+            notes[note.name_iid]: texts[note.string_value_iid] for note in event.debug_annotations
+        }
+        starts |= dict.fromkeys(event.flow_ids, track)
+        ends |= dict.fromkeys(event.terminating_flow_ids, track)
+        if event.type == kinds.TYPE_SLICE_BEGIN:
+            stack.append((name, packet.timestamp))
+    assert not any(open_slices.values())
+    woken = next(name for name, about in details.items() if about.get("cause") == "wakeup:other")
+    assert ("CPU 1 idle", "state 2", 104.0) in slices
+    assert ("CPU 1", woken, 9.0) in slices
+    assert len(slices) == 3
+    assert "app [7]" in details[woken]["because"] and details[woken]["fix"]
+    assert (starts, ends) == ({1: "CPU 0"}, {1: "CPU 1"})
