@@ -129,7 +129,7 @@ bench: build
 	$(BINARY) lab bench adaptive-ticks
 	scripts/bench-virtme $(BINARY) || [ $$? -eq 3 ]
 
-## bench-record  recording and explaining a storm of events, and perf beside it (root)
+## bench-record  recording and explaining a storm of events, and perf and trace-cmd beside it (root)
 bench-record: build
 	scripts/bench-record $(BINARY) || [ $$? -eq 3 ]
 
