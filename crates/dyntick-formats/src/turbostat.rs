@@ -53,8 +53,63 @@ pub fn parse(text: &str) -> Result<Means, Error> {
     if sums.sums.is_empty() { Err(Error::Nothing { tool: TOOL }) } else { Ok(sums.means()) }
 }
 
-pub(crate) fn knows(text: &str) -> bool {
+/// Returns true for an output of turbostat.
+pub fn knows(text: &str) -> bool {
     text.lines().any(is_header)
+}
+
+/// The idle states of a CPU, the shallowest first, as means of the intervals.
+pub type IdleStates = Vec<IdleState>;
+
+/// An idle state of a CPU. What the output does not have is `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IdleState {
+    /// Its name.
+    pub name: String,
+    /// The number of times that it was entered in an interval.
+    pub entries: f64,
+    /// The share of the time in it, 0 to 1.
+    pub share: Option<f64>,
+    /// The number of times that it was too deep, the kernel's `above`: turbostat's `C6-`.
+    pub too_deep: Option<f64>,
+    /// The number of times that it was too shallow, the kernel's `below`: turbostat's `C6+`.
+    pub too_shallow: Option<f64>,
+}
+
+/// Reads the idle states by CPU. `above` of the shallowest and `below` of the deepest state are 0 by their definition,
+/// so turbostat leaves them out (`probe_cpuidle_counts`); all of them are missing without `--show cpuidle`.
+///
+/// # Errors
+/// Those of [`parse`], and an output without the states of CPUs.
+pub fn idle_states(text: &str) -> Result<BTreeMap<u32, IdleStates>, Error> {
+    let means = parse(text)?.into_iter().filter_map(|(cpu, columns)| Some((cpu?, columns)));
+    let states: BTreeMap<u32, IdleStates> = means.map(|(cpu, columns)| (cpu, states_of(&columns))).collect();
+    if states.values().all(Vec::is_empty) { Err(Error::Nothing { tool: TOOL }) } else { Ok(states) }
+}
+
+fn states_of(columns: &[(String, f64)]) -> IdleStates {
+    let value = |name: &str, suffix: &str| {
+        let is_it = |column: &&(String, f64)| column.0.strip_suffix(suffix) == Some(name);
+        columns.iter().find(is_it).map(|(_, value)| *value)
+    };
+    let is_wrong = |column: &str| is_idle_state(column) && column.ends_with(['+', '-']);
+    let has_wrong = columns.iter().any(|(column, _)| is_wrong(column));
+    let names =
+        columns.iter().filter(|(column, _)| is_idle_state(column) && !column.ends_with(['+', '-', '%']));
+    let state = |(name, entries): &(String, f64)| IdleState {
+        name: name.clone(),
+        entries: *entries,
+        share: value(name, "%").map(|percent| percent / 100.0),
+        too_deep: value(name, "-"),
+        too_shallow: value(name, "+"),
+    };
+    let mut states: IdleStates = names.map(state).collect();
+    if has_wrong {
+        let none = |wrong: &mut Option<f64>| _ = wrong.get_or_insert(0.0);
+        states.first_mut().into_iter().for_each(|first| none(&mut first.too_deep));
+        states.last_mut().into_iter().for_each(|last| none(&mut last.too_shallow));
+    }
+    states
 }
 
 fn is_header(line: &str) -> bool {
@@ -152,7 +207,7 @@ pub(crate) fn metrics(text: &str, into: &mut Collector) -> Result<(), Error> {
 }
 
 /// The seconds of an interval: those of the command (`60.014 sec`), or between two time stamps.
-fn interval(text: &str) -> Option<f64> {
+pub fn interval(text: &str) -> Option<f64> {
     let of_command = text.lines().find_map(|line| number(line.trim().strip_suffix(" sec")?));
     let stamps = || {
         let column = text.lines().find(|line| is_header(line))?;
@@ -212,6 +267,35 @@ mod tests {
         assert_eq!(summary[&None], [("Busy%".into(), 2.0), ("PkgWatt".into(), 20.0)]);
         let packages = parse("PkgWatt\n30.0\n10.0\n20.0\nPkgWatt\n40.0\n10.0\n30.0\n").unwrap();
         assert_eq!(packages[&None], [("PkgWatt".into(), 35.0)]);
+    }
+
+    #[test]
+    fn idle_states_have_what_the_kernel_judged() {
+        let text = include_str!("../tests/fixtures/turbostat.txt");
+        let states = idle_states(text).unwrap();
+        assert_eq!(states.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        let of = |name: &str, entries, percent: f64, too_deep, too_shallow| IdleState {
+            name: name.to_owned(),
+            entries,
+            share: Some(percent / 100.0),
+            too_deep,
+            too_shallow,
+        };
+        let expected = [
+            of("POLL", 2.0, 0.0, Some(0.0), None),
+            of("C1", 40.0, 0.3, Some(7.0), None),
+            of("C1E", 250.0, 4.1, Some(31.0), Some(22.0)),
+            of("C6", 880.0, 93.8, None, Some(16.0)),
+        ];
+        assert_eq!(states[&0], expected);
+        let without =
+            idle_states("CPU\tBusy%\tC1\tC6\tC1%\tC6%\n-\t1\t2\t3\t4\t5\n0\t1\t2\t3\t4\t5\n").unwrap();
+        assert_eq!(
+            without[&0][1],
+            IdleState { too_deep: None, too_shallow: None, ..of("C6", 3.0, 5.0, None, None) }
+        );
+        let summary = include_str!("../tests/fixtures/turbostat-summary.txt");
+        assert_eq!(idle_states(summary).unwrap_err(), Error::Nothing { tool: TOOL });
     }
 
     #[test]

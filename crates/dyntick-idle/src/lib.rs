@@ -7,6 +7,7 @@
 mod account;
 mod cpu;
 mod energy;
+mod lengths;
 mod observe;
 mod sleep;
 mod state;
@@ -16,6 +17,7 @@ mod wheel;
 
 pub use account::{Account, account, tally};
 pub use energy::{Energy, Modelled, energy};
+pub use lengths::{LengthClass, lengths};
 pub use observe::{Observed, observe};
 pub use sleep::{Inputs, Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};
 pub use state::{Miss, State, States};

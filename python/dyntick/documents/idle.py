@@ -5,6 +5,14 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, TypedDict
 
+CauseId: TypeAlias = str
+"""
+A cause, with its member where it is a class of many: `workqueue:vmstat_update`.
+"""
+
+
+Chain: TypeAlias = list[str]
+
 
 class LatencyLimits(TypedDict):
     """
@@ -22,6 +30,29 @@ class LatencyLimits(TypedDict):
     of_cpus_us: dict[str, int]
     """
     The limits of single CPUs (`pm_qos_resume_latency_us`), µs; only CPUs that have one.
+    """
+
+
+class LengthClass(TypedDict):
+    """
+    The sleeps of similar length.
+    """
+
+    below_ns: int | None
+    """
+    The length at which the next class begins, ns; null for the last class.
+    """
+    from_ns: int
+    """
+    The least length, ns.
+    """
+    sleeps: int
+    """
+    The sleeps of these lengths.
+    """
+    states: list[int]
+    """
+    The sleeps among them that the governor chose each state for, by the number of the state.
     """
 
 
@@ -76,6 +107,14 @@ class StateUse(TypedDict):
     """
 
 
+WokenBy: TypeAlias = Literal[
+    'timer', 'device', 'other-cpu', 'interrupt', 'flag', 'unknown'
+]
+"""
+The kind of event that ended a sleep.
+"""
+
+
 class CpuUse(TypedDict):
     """
     The use of the idle states of a CPU, the shallowest first.
@@ -118,6 +157,41 @@ class Judged(TypedDict):
     """
 
 
+class Woken(TypedDict):
+    """
+    The sleeps that one thing ended.
+    """
+
+    by: WokenBy
+    """
+    The kind of event that came first after the sleep.
+    """
+    cause: CauseId | None
+    """
+    The cause of that interruption, as `dyntick explain` names it; null if there is none.
+    """
+    chain: Chain
+    """
+    Its chain of causation, from origin to interruption, the first of those that differ only in numbers of tasks.
+    """
+    sleeps: int
+    """
+    The sleeps that it ended.
+    """
+    title: str
+    """
+    It in words.
+    """
+    too_deep: int | None
+    """
+    Those among them that were shorter than the target residency while a shallower state was enabled; null if the states are not known.
+    """
+    total_ns: int
+    """
+    Their duration, ns.
+    """
+
+
 class DyntickIdle(TypedDict):
     """
     The use of idle states, and whether it was right.
@@ -129,31 +203,47 @@ class DyntickIdle(TypedDict):
     """
     driver: str | None
     """
-    The idle driver of this machine.
+    The idle driver; null if it is not known.
     """
     files: list[str]
     """
-    The dumps that were read; empty for this machine.
+    The files that were read; empty for this machine.
     """
     format: Literal['dyntick-idle']
     governor: str | None
     """
-    The idle governor of this machine.
+    The idle governor; null if it is not known.
     """
     judged: Judged
     """
     The sums, and the judgement.
     """
+    lengths: list[LengthClass]
+    """
+    The lengths of the sleeps of all CPUs, in classes that begin where a deeper state begins to pay; empty if counters were read.
+    """
     limits: LatencyLimits | None
     """
-    The limits of exit latencies that were in force at the end; null for dumps, and if they cannot be read.
+    The limits of exit latencies that were in force at the end, or at the begin of a record; null for dumps, and if they cannot be read.
+    """
+    of_interval: bool
+    """
+    True if the counts are means of an interval of turbostat; `seconds` is then its length, null if it is not known.
     """
     seconds: float | None
     """
-    The length of the measurement, s; null for dumps, which do not have the time.
+    The length of the measurement or of the trace, s; null for dumps, which do not have the time.
     """
     since_boot: bool
     """
     True if the counters are those since the boot.
     """
+    traced: str | None
+    """
+    The kind of a file that has each sleep, in words; null if counters were read.
+    """
     version: Literal[1]
+    woken: list[Woken]
+    """
+    The ends of the sleeps by what woke the CPU, the most frequent first; empty if counters were read.
+    """

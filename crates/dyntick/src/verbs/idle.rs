@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick idle`: whether idle CPUs choose the right states, by the kernel's own counters, and what wrong ones cost.
 
+mod interval;
 mod page;
+mod traced;
 
+use super::compare;
 use crate::measuring;
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_contract::idle::Idle;
 use dyntick_count::{End, Watch, start};
-use dyntick_formats::idle_counters;
+use dyntick_formats::{idle_counters, turbostat};
 use dyntick_idle::usage::{judge, usage};
 use dyntick_model::units::Nanos;
 use dyntick_model::{CpuList, IdleSnapshot};
 use dyntick_observe::live::keep_off;
 use dyntick_observe::{cpuidle, latency_limit};
+use dyntick_study::machine;
 use dyntick_system::read_named;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,16 +28,19 @@ use std::time::{Duration, Instant};
 #[derive(Args)]
 #[command(after_help = "\
 A file is a dump of the states' files in sysfs (grep . /sys/devices/system/cpu/cpu*/cpuidle/state*/*), or the output of \
-`cpupower idle-info`: of one the counters since the boot are read, of two the difference. Needs no privilege.
+`cpupower idle-info`: of one the counters since the boot are read, of two the difference. Outputs of turbostat have means of \
+intervals; two of them, or two folders of such files, are compared as by `dyntick compare`. Of a record of `dyntick record \
+--idle`, and of a trace of another tool with power:cpu_idle, also what woke the CPUs is shown. Needs no privilege.
 
 Examples:
   dyntick idle                      all CPUs of this machine, for 10 s
   dyntick idle -C 2-3 -- ./load     CPUs 2 and 3 while ./load runs
-  dyntick idle dump.txt             another machine's dump, since its boot
   dyntick idle before.txt after.txt
-                                    two dumps of one boot")]
+                                    two dumps of one boot
+  dyntick idle x.dt                 each sleep of a record: what ended it")]
 pub struct Arguments {
-    /// Dumps of the counters: one, or two of one boot, the earlier first [default: measure this machine]
+    /// A record or a trace, an output of turbostat, or dumps of the counters: one, or two of one boot, the earlier
+    /// first [default: measure this machine]
     #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["time", "command"])]
     files: Vec<PathBuf>,
     /// CPUs to judge, e.g. 1-3,8 [default: all]
@@ -42,6 +49,9 @@ pub struct Arguments {
     /// Measure for TIME, e.g. 30s or 5min [default: 10s, or until the command ends]
     #[arg(short, long, value_name = "TIME")]
     time: Option<Nanos>,
+    /// Judge the sleeps of a trace without idle states by those of a machine: see `dyntick lab machines`, or a path
+    #[arg(long, value_name = "NAME", requires = "files")]
+    machine: Option<String>,
     /// Print all states of each CPU, not their sums
     #[arg(long)]
     full: bool,
@@ -64,9 +74,12 @@ const LARGEST: u64 = 256 << 20;
 /// Reads, judges and prints; the status is the command's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
+    if are_compared(&arguments.files) {
+        return compare(arguments);
+    }
     let (found, status) = match arguments.files.as_slice() {
         [] => measured(arguments)?,
-        files => (of_files(files, arguments.cpus.as_ref())?, 0),
+        _ => (of_files(arguments)?, 0),
     };
     let runs_a_command = !arguments.command.is_empty();
     if arguments.json {
@@ -111,13 +124,17 @@ fn measured(arguments: &Arguments) -> Result<(Idle, u8)> {
     };
     let idle = Idle {
         files: Vec::new(),
+        traced: None,
         seconds: Some(seconds),
         since_boot: false,
+        of_interval: false,
         driver: of_all("current_driver"),
         governor: of_all("current_governor").or_else(|| of_all("current_governor_ro")),
         limits: latency_limit::read(&cpus).ok(),
         judged: judge(&used),
         cpus: used,
+        woken: Vec::new(),
+        lengths: Vec::new(),
     };
     Ok((idle, status))
 }
@@ -130,10 +147,60 @@ fn snapshot(cpus: &CpuList) -> IdleSnapshot {
     states.collect()
 }
 
-fn of_files(files: &[PathBuf], cpus: Option<&CpuList>) -> Result<Idle> {
+/// Returns true for two files of which each is of its own time, as two outputs of turbostat or folders of several runs:
+/// they have no difference, and are compared.
+fn are_compared(files: &[PathBuf]) -> bool {
+    let is_period = |file: &PathBuf| {
+        let is_output = || read_named(file, LARGEST).is_ok_and(|text| turbostat::knows(&text));
+        file.is_dir() || file.is_file() && is_output()
+    };
+    files.len() == 2 && files.iter().all(is_period)
+}
+
+/// Compares two outputs of turbostat, or folders of dumps and outputs, by the rules of `dyntick compare`.
+fn compare(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.cpus.is_some() {
+        bail!(
+            "cannot compare some CPUs of these files: name their metrics in `dyntick compare --metric cpu1/`"
+        );
+    }
+    let target = arguments.target.clone();
+    let of = compare::Arguments::of_runs(
+        Vec::new(),
+        compare::Direction::Unknown,
+        arguments.json,
+        arguments.full,
+        target,
+    );
+    let sides = arguments.files.iter().map(|file| file.display().to_string()).collect();
+    compare::run(&of.with_sides(sides))
+}
+
+fn of_files(arguments: &Arguments) -> Result<Idle> {
+    let (files, cpus) = (arguments.files.as_slice(), arguments.cpus.as_ref());
+    if let [file] = files {
+        if let Some(record) = traced::open(file)? {
+            let machine = arguments.machine.as_deref().map(machine::find).transpose()?;
+            return traced::idle(file, record, cpus, machine.as_ref());
+        }
+    }
+    if arguments.machine.is_some() {
+        bail!("cannot use --machine: it has the idle states for a trace without them, and no trace is given");
+    }
     let mut snapshots: Vec<IdleSnapshot> = Vec::new();
     for file in files {
         let text = read_named(file, LARGEST)?;
+        if turbostat::knows(&text) {
+            if files.len() > 1 {
+                bail!(
+                    "cannot take a difference with {}: an output of turbostat is of an interval; give it alone, or two \
+                     such outputs",
+                    file.display()
+                );
+            }
+            let idle = interval::idle(&text, files.to_vec(), cpus);
+            return idle.with_context(|| format!("cannot read {}", file.display()));
+        }
         let read = idle_counters::parse(&text).with_context(|| format!("cannot read {}", file.display()))?;
         snapshots.extend(read);
     }
@@ -156,12 +223,16 @@ fn of_files(files: &[PathBuf], cpus: Option<&CpuList>) -> Result<Idle> {
     })?;
     Ok(Idle {
         files: files.to_vec(),
+        traced: None,
         seconds: None,
         since_boot,
+        of_interval: false,
         driver: None,
         governor: None,
         limits: None,
         judged: judge(&used),
         cpus: used,
+        woken: Vec::new(),
+        lengths: Vec::new(),
     })
 }

@@ -59,6 +59,27 @@ fn the_recorded_kernel_chose_as_its_source_does() {
     for words in ["Least energy, modelled for sapphire-rapids", "recorded (menu)", "oracle", "best state"] {
         assert!(page.contains(words), "{words} is missing: {page}");
     }
+    sleeps_have_their_ends(&file);
+}
+
+/// The tasks of the record sleep by timers.
+fn sleeps_have_their_ends(record: &Path) {
+    let output = dyntick().arg("idle").arg(record).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let idle: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let entries = idle["judged"]["entries"].as_u64().unwrap();
+    let sum = |key: &str| -> u64 {
+        idle[key].as_array().unwrap().iter().map(|one| one["sleeps"].as_u64().unwrap()).sum()
+    };
+    assert!(entries > 1000, "{idle:#}");
+    assert_eq!((sum("woken"), sum("lengths")), (entries, entries), "{idle:#}");
+    let first = &idle["woken"][0];
+    assert_eq!(
+        (&first["by"], &first["cause"]),
+        (&"timer".into(), &"hrtimer:hrtimer_wakeup".into()),
+        "{first:#}"
+    );
+    assert_eq!((&idle["governor"], &idle["cpus"][0]["states"][1]["name"]), (&"menu".into(), &"C1".into()));
 }
 
 /// A limit of 20 µs excludes C6, for each variant of a sweep.

@@ -111,6 +111,11 @@ impl Arguments {
         }
     }
 
+    /// The same comparison of these sides.
+    pub fn with_sides(self, sides: Vec<String>) -> Self {
+        Self { sides, ..self }
+    }
+
     /// The figures that are read of each side.
     pub fn wanted(&self) -> Result<Wanted> {
         let picks = self.picks()?;

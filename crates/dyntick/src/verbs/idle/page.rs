@@ -2,22 +2,34 @@
 //! The text of `dyntick idle`: the answer, then the states.
 
 use crate::occurrences;
-use dyntick_contract::idle::Idle;
+use dyntick_contract::idle::{Idle, Woken};
+use dyntick_idle::LengthClass;
 use dyntick_idle::usage::{CpuUse, FEW, Judged, MANY, Ruling, StateUse, exits_us, worst};
 use dyntick_report::{Block, Cell, Column, Document, Table, numbers, row};
 
 /// The document of a reading; with all states of each CPU if it is `full`.
 pub fn document(idle: &Idle, full: bool) -> Document {
-    let blocks = if idle.cpus.is_empty() { Vec::new() } else { vec![Block::Table(table(idle, full))] };
+    let mut blocks = Vec::new();
+    if !idle.cpus.is_empty() {
+        blocks.push(Block::Table(table(idle, full)));
+    }
+    if !idle.woken.is_empty() {
+        blocks.push(Block::Table(woken(idle, full)));
+    }
+    if !idle.lengths.is_empty() {
+        blocks.push(Block::Table(lengths(idle)));
+    }
     Document { title: title(idle), lead: lead(idle), blocks, ..Document::default() }
 }
 
 fn title(idle: &Idle) -> String {
     let cpus = occurrences::cpus(&idle.cpus.iter().map(|cpu| cpu.cpu).collect());
-    let time = match (idle.seconds, idle.since_boot) {
-        (Some(seconds), _) => format!("{seconds:.1} s"),
-        (None, true) => "since the boot".to_owned(),
-        (None, false) => "between two dumps".to_owned(),
+    let time = match idle.seconds {
+        Some(seconds) if idle.of_interval => format!("mean of intervals of {seconds:.1} s"),
+        Some(seconds) => format!("{seconds:.1} s"),
+        None if idle.of_interval => "mean of the intervals".to_owned(),
+        None if idle.since_boot => "since the boot".to_owned(),
+        None => "between two dumps".to_owned(),
     };
     let named = |what: &str, name: &Option<String>| name.as_ref().map(|name| format!("{what} {name}"));
     let parts = [named("driver", &idle.driver), named("governor", &idle.governor)];
@@ -40,6 +52,14 @@ fn lead(idle: &Idle) -> Vec<String> {
         Ruling::NoneEntered => {
             vec!["No sleep ended in this time: the CPUs were busy, or slept on throughout, which is counted at its end.".to_owned()]
         }
+        Ruling::Unknown if idle.traced.is_some() => vec![format!(
+            "{sleeps} ended. Whether their states were right is not known: the latencies of the states are not in the file, nor the \
+             event power:cpu_idle_miss."
+        )],
+        Ruling::Unknown if idle.of_interval => vec![format!(
+            "{sleeps} ended in an interval. Whether their states were right is not known: not all states have their columns of wrong \
+             sleeps (`C6+` and `C6-` of turbostat --show cpuidle)."
+        )],
         Ruling::Unknown => vec![format!(
             "{sleeps} ended. Whether their states were right is not known: the counters `above` and `below` (Linux 5.4) are \
              missing here."
@@ -172,6 +192,69 @@ fn table(idle: &Idle, full: bool) -> Table {
     Table { columns, rows: rows.collect(), notes, ..Table::default() }
 }
 
+/// The number of ends of sleeps that are shown in short.
+const MOST_WOKEN: usize = 6;
+
+/// The ends of the sleeps.
+fn woken(idle: &Idle, full: bool) -> Table {
+    let all: u64 = idle.woken.iter().map(|one| one.sleeps).sum();
+    let shown = if full { idle.woken.len() } else { MOST_WOKEN };
+    let row = |one: &Woken| {
+        let chain = one.chain.texts().join(" → ");
+        let text = if chain.is_empty() { one.title.clone() } else { format!("{}: {chain}", one.title) };
+        row![
+            Cell::Count(one.sleeps),
+            Cell::Share(one.sleeps as f64 / all.max(1) as f64),
+            Cell::Duration(one.total_ns as f64 / one.sleeps.max(1) as f64),
+            Cell::known(one.too_deep.map(Cell::Count)),
+            text,
+        ]
+    };
+    let rest = idle.woken.len().saturating_sub(shown) as u64;
+    let notes =
+        (rest > 0).then(|| format!("And {}; --full shows them.", numbers::counted(rest, "more"))).into_iter();
+    Table {
+        caption: "What woke the CPUs".to_owned(),
+        columns: vec![
+            Column::figure("sleeps", ""),
+            Column::figure("of all", "").spare(2),
+            Column::figure("mean", "").spare(1),
+            Column::figure("too deep", "").spare(3),
+            Column::text("woken by"),
+        ],
+        rows: idle.woken.iter().take(shown).map(row).collect(),
+        notes: notes.collect(),
+    }
+}
+
+/// The lengths of the sleeps, and the states that were chosen for each.
+fn lengths(idle: &Idle) -> Table {
+    let names = idle.cpus.iter().map(|cpu| &cpu.states).max_by_key(|states| states.len());
+    let names = names.into_iter().flatten().map(|state| Column::figure(&state.name, ""));
+    let range = |class: &LengthClass| {
+        let from = numbers::duration(class.from_ns as f64);
+        match class.below_ns {
+            Some(below) => format!("{from} to {}", numbers::duration(below as f64)),
+            None => format!("from {from}"),
+        }
+    };
+    let row = |class: &LengthClass| {
+        let mut cells = row![range(class), Cell::Count(class.sleeps)];
+        cells.extend(class.states.iter().map(|count| Cell::Count(*count)));
+        cells
+    };
+    let pays =
+        "A class begins where a deeper state begins to pay. Right is the deepest state that pays from there.";
+    let has_states =
+        idle.cpus.iter().flat_map(|cpu| &cpu.states).any(|state| state.target_residency_us.is_some());
+    Table {
+        caption: "How long the CPUs slept, and in which state".to_owned(),
+        columns: [Column::text("slept"), Column::figure("sleeps", "")].into_iter().chain(names).collect(),
+        rows: idle.lengths.iter().map(row).collect(),
+        notes: has_states.then(|| pays.to_owned()).into_iter().collect(),
+    }
+}
+
 fn row_of(cpu: &str, all: &CpuUse, state: &StateUse) -> Vec<Cell> {
     let us = |us: Option<u64>| Cell::known(us.map(|us| Cell::Duration(us as f64 * 1e3)));
     let count = |count: Option<u64>| Cell::known(count.map(Cell::Count));
@@ -226,6 +309,8 @@ fn sums(cpus: &[CpuUse]) -> CpuUse {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dyntick_contract::idle::WokenBy;
+    use dyntick_explain::Chain;
     use dyntick_formats::idle_counters;
     use dyntick_idle::usage::{judge, usage};
     use dyntick_model::LatencyLimits;
@@ -251,13 +336,17 @@ mod tests {
         let cpus = usage(None, &snapshots[0]).unwrap();
         Idle {
             files: Vec::new(),
+            traced: None,
             seconds: Some(10.0),
             since_boot: false,
+            of_interval: false,
             driver: Some("intel_idle".to_owned()),
             governor: Some("menu".to_owned()),
             limits: Some(LatencyLimits::default()),
             judged: judge(&cpus),
             cpus,
+            woken: Vec::new(),
+            lengths: Vec::new(),
         }
     }
 
@@ -268,6 +357,39 @@ mod tests {
     #[test]
     fn too_deep_choices_have_their_cost_and_a_limit_to_try() {
         insta::assert_snapshot!(text(&idle(400, 20), false));
+    }
+
+    #[test]
+    fn sleeps_of_a_trace_have_ends_and_lengths() {
+        let woken = |by, title: &str, sleeps| Woken {
+            by,
+            cause: None,
+            title: title.to_owned(),
+            chain: Chain::default(),
+            sleeps,
+            total_ns: sleeps * 70_000,
+            too_deep: Some(sleeps / 2),
+        };
+        let class = |from_ns, below_ns, states: [u64; 3]| LengthClass {
+            from_ns,
+            below_ns,
+            sleeps: states.iter().sum(),
+            states: states.to_vec(),
+        };
+        let traced = Idle {
+            traced: Some("a record of dyntick".to_owned()),
+            woken: vec![
+                woken(WokenBy::Timer, "Timed sleep ended (nanosleep, poll, futex timeout)", 1900),
+                woken(WokenBy::Device, "Device interrupt: nvme0q1", 100),
+            ],
+            lengths: vec![
+                class(0, Some(1000), [6, 0, 0]),
+                class(1000, Some(600_000), [0, 80, 400]),
+                class(600_000, None, [0, 0, 1514]),
+            ],
+            ..idle(400, 20)
+        };
+        insta::assert_snapshot!(text(&traced, false));
     }
 
     #[test]
