@@ -201,6 +201,24 @@ impl Cpu {
         self.sleeps.last().filter(|sleep| sleep.exit_ns > moment_ns).map(|sleep| sleep.state)
     }
 
+    /// The number of sleeps, the first ones, that no later event changes: not the last one, nor those whose timer of the
+    /// timer wheel may still run, up to a limit.
+    pub fn done(&self) -> usize {
+        const MOST: usize = 4096;
+        let ended = self.sleeps.len().saturating_sub(1);
+        let is_open = |sleep: &Sleep| sleep.inputs.wheel_ns.is_none() && sleep.tick != Tick::Stopped;
+        let known = self.sleeps[..ended].iter().position(is_open).unwrap_or(ended);
+        known.max(ended.saturating_sub(MOST))
+    }
+
+    /// The time from which the timers of the first sleep that is kept count, ns.
+    pub fn begin_ns(&self) -> u64 {
+        let open = self.asleep.as_ref().map(|asleep| asleep.inputs.since_ns);
+        let first = self.sleeps.first().map(|sleep| sleep.inputs.since_ns).or(open);
+        // Before the first switch to the idle task, a sleep counts from its own begin.
+        first.unwrap_or(if self.since_ns == 0 { u64::MAX } else { self.since_ns })
+    }
+
     pub fn finish(self) -> (Vec<Sleep>, Option<Unfinished>) {
         let open = self.asleep.map(|Asleep { state, entry_ns, .. }| Unfinished {
             cpu: self.number,

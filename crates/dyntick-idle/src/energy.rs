@@ -3,7 +3,7 @@
 
 use crate::observe::Observed;
 use crate::state::States;
-use dyntick_model::{CpuList, Machine, NANOS_PER_SEC, Power};
+use dyntick_model::{CpuList, Machine, NANOS_PER_SEC, PackageState, Power};
 use serde::{Deserialize, Serialize};
 
 /// A modelled energy, J, or power, W, with the range that follows from the ranges of the powers.
@@ -55,6 +55,18 @@ pub struct Energy {
 }
 
 impl Energy {
+    /// The sum of both, over both windows.
+    pub fn plus(mut self, other: &Energy) -> Energy {
+        self.window_ns += other.window_ns;
+        self.active = self.active.plus(other.active);
+        self.transitions = self.transitions.plus(other.transitions);
+        self.idle = self.idle.plus(other.idle);
+        self.package = self.package.plus(other.package);
+        self.package_ns.resize(other.package_ns.len(), 0);
+        self.package_ns.iter_mut().zip(&other.package_ns).for_each(|(sum, more)| *sum += more);
+        self
+    }
+
     /// The energy of the cores.
     pub fn cores(&self) -> Modelled {
         self.active.plus(self.transitions).plus(self.idle)
@@ -73,8 +85,24 @@ impl Energy {
 /// enough, until the first begins to leave it, which takes the package's exit latency. Caches that must be
 /// refilled, and clocks that change with the load, are not modelled.
 pub fn energy(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u64, u64)) -> Energy {
+    let table = States::from(&machine.idle);
+    let ended = observed.sleeps.iter().map(|sleep| (sleep.cpu, sleep.state, sleep.entry_ns, sleep.exit_ns));
+    let open = observed.unfinished.iter().map(|open| (open.cpu, open.state, open.entry_ns, u64::MAX));
+    let stay = |(cpu, state, begin, end)| Stay::of(machine, &table, cpu, state, begin, end);
+    let counts = |stay: &Stay| cpus.contains(stay.cpu) && stay.is_in(window);
+    let stays = ended.chain(open).map(stay).filter(counts).collect();
+    of_stays(machine, stays, cpus.len(), window)
+}
+
+fn of_stays(machine: &Machine, mut stays: Vec<Stay>, cpus: usize, window: (u64, u64)) -> Energy {
     let mut model = Energy { window_ns: window.1 - window.0, ..Energy::default() };
-    let stays = stays(machine, observed, cpus, window);
+    leave_packages(machine, &mut stays, cpus);
+    stays.retain(|stay| stay.is_in(window));
+    for stay in &mut stays {
+        for moment in [&mut stay.begin, &mut stay.end, &mut stay.since, &mut stay.until] {
+            *moment = (*moment).clamp(window.0, window.1);
+        }
+    }
     let mut asleep_ns = 0;
     for stay in &stays {
         let Some(state) = machine.idle.states.get(stay.state) else { continue };
@@ -84,13 +112,84 @@ pub fn energy(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u
         model.transitions.add(&machine.active, total - in_state);
         asleep_ns += total;
     }
-    let all_ns = cpus.len() as u64 * model.window_ns;
+    let all_ns = cpus as u64 * model.window_ns;
     model.active.add(&machine.active, all_ns.saturating_sub(asleep_ns));
-    package(machine, &stays, cpus.len(), &mut model);
+    package(machine, &stays, cpus, &mut model);
     model
 }
 
-/// The part of a sleep that lies in the window.
+/// The energy of sleeps that come one after another, as [`energy`] has it, in memory that does not grow with them.
+pub struct Meter<'a> {
+    machine: &'a Machine,
+    states: States,
+    cpus: &'a CpuList,
+    window: (u64, u64),
+    /// The sleeps that are not counted yet, or that may decide how those are counted.
+    stays: Vec<Stay>,
+    /// They are counted again when there are so many.
+    most: usize,
+    at_once: usize,
+    /// All before is counted.
+    done_ns: u64,
+    sum: Energy,
+}
+
+impl<'a> Meter<'a> {
+    /// The number of sleeps that are counted at once.
+    const AT_ONCE: usize = 1 << 15;
+
+    /// Counts after so few sleeps.
+    #[cfg(test)]
+    pub(crate) fn count_at_once(&mut self, sleeps: usize) {
+        (self.at_once, self.most) = (sleeps, sleeps);
+    }
+
+    /// Creates one for the CPUs of a package, over a window.
+    pub fn new(machine: &'a Machine, cpus: &'a CpuList, window: (u64, u64)) -> Self {
+        let sum = Energy { package_ns: vec![0; machine.idle.package_states.len()], ..Energy::default() };
+        let (states, at_once) = (States::from(&machine.idle), Self::AT_ONCE);
+        let (stays, done_ns) = (Vec::new(), window.0);
+        Self { machine, states, cpus, window, stays, most: at_once, at_once, done_ns, sum }
+    }
+
+    /// Notes that all sleeps that begin before this moment were added.
+    pub fn reach(&mut self, now_ns: u64) {
+        if self.stays.len() >= self.most {
+            self.count(now_ns.clamp(self.done_ns, self.window.1));
+            self.most = self.at_once + 2 * self.stays.len();
+        }
+    }
+
+    /// Adds a sleep, whose CPU's last one must have ended.
+    pub fn add(&mut self, cpu: u32, state: usize, begin_ns: u64, end_ns: u64) {
+        let stay = Stay::of(self.machine, &self.states, cpu, state, begin_ns, end_ns.max(begin_ns));
+        if self.cpus.contains(cpu) && stay.is_in(self.window) {
+            self.stays.push(stay);
+        }
+    }
+
+    /// Counts the time before `end_ns`, when all sleeps that begin earlier are known.
+    fn count(&mut self, end_ns: u64) {
+        let part = of_stays(self.machine, self.stays.clone(), self.cpus.len(), (self.done_ns, end_ns));
+        self.sum = std::mem::take(&mut self.sum).plus(&part);
+        self.done_ns = end_ns;
+        // How a sleep is left depends on those that ended a while before it, for each package state.
+        let packages = &self.machine.idle.package_states;
+        let longest = packages.iter().map(|package| leaving_package_ns(self.machine, package)).max();
+        let ago_ns = longest.unwrap_or(0).saturating_mul(packages.len() as u64 + 1);
+        let since_ns = end_ns.saturating_sub(ago_ns);
+        self.stays.retain(|stay| stay.end > since_ns);
+    }
+
+    /// The energy in the window.
+    pub fn finish(mut self) -> Energy {
+        self.count(self.window.1.max(self.done_ns));
+        self.sum
+    }
+}
+
+/// A sleep, or the part of it that lies in the window.
+#[derive(Clone)]
 struct Stay {
     cpu: u32,
     state: usize,
@@ -101,35 +200,30 @@ struct Stay {
     until: u64,
 }
 
-fn stays(machine: &Machine, observed: &Observed, cpus: &CpuList, window: (u64, u64)) -> Vec<Stay> {
-    let states = States::from(&machine.idle);
-    let ended = observed.sleeps.iter().map(|sleep| (sleep.cpu, sleep.state, sleep.entry_ns, sleep.exit_ns));
-    let open = observed.unfinished.iter().map(|open| (open.cpu, open.state, open.entry_ns, u64::MAX));
-    let mut stays: Vec<Stay> = ended
-        .chain(open)
-        .map(|(cpu, state, begin, end)| {
-            let entering = machine.idle.states.get(state).map_or(0, |state| state.entry_ns);
-            let since = begin.saturating_add(entering).min(end);
-            let until = end.saturating_sub(states.get(state).map_or(0, |state| state.leaving_ns)).max(since);
-            Stay { cpu, state, begin, end, since, until }
-        })
-        .filter(|stay| cpus.contains(stay.cpu) && stay.begin < window.1 && stay.end > window.0)
-        .collect();
-    leave_packages(machine, &mut stays, cpus.len());
-    for stay in &mut stays {
-        for moment in [&mut stay.begin, &mut stay.end, &mut stay.since, &mut stay.until] {
-            *moment = (*moment).clamp(window.0, window.1);
-        }
+impl Stay {
+    fn of(machine: &Machine, states: &States, cpu: u32, state: usize, begin: u64, end: u64) -> Self {
+        let entering = machine.idle.states.get(state).map_or(0, |state| state.entry_ns);
+        let since = begin.saturating_add(entering).min(end);
+        let until = end.saturating_sub(states.get(state).map_or(0, |state| state.leaving_ns)).max(since);
+        Self { cpu, state, begin, end, since, until }
     }
-    stays
+
+    fn is_in(&self, window: (u64, u64)) -> bool {
+        self.begin < window.1 && self.end > window.0
+    }
+}
+
+/// The time from the wake-up to the end of the sleep of the CPU that must leave a package state, ns.
+fn leaving_package_ns(machine: &Machine, package: &PackageState) -> u64 {
+    let of_package_ns = package.exit_latency_ns.saturating_sub(package.core_exit_latency_ns);
+    of_package_ns + machine.idle.leaving_ns(package.needs)
 }
 
 /// A CPU that wakes while all the others are deep enough must leave the package state, which takes longer.
 fn leave_packages(machine: &Machine, stays: &mut [Stay], cpus: usize) {
     for package in machine.idle.package_states.iter().rev() {
         let deep = |stay: &Stay| stay.state >= package.needs;
-        let of_package_ns = package.exit_latency_ns.saturating_sub(package.core_exit_latency_ns);
-        let leaving_ns = of_package_ns + machine.idle.leaving_ns(package.needs);
+        let leaving_ns = leaving_package_ns(machine, package);
         let woken = |stay: &Stay| stay.end.saturating_sub(leaving_ns).max(stay.since);
         let deep_at = Counts::of(stays.iter().filter(|stay| deep(stay)));
         let leaving: Vec<usize> = (0..stays.len())
@@ -175,6 +269,10 @@ impl Counts {
 fn package(machine: &Machine, stays: &[Stay], cpus: usize, model: &mut Energy) {
     let states = &machine.idle.package_states;
     model.package_ns = vec![0; states.len()];
+    if states.is_empty() {
+        model.package.add(&machine.uncore, model.window_ns);
+        return;
+    }
     let mut changes: Vec<(u64, i64, usize)> = stays
         .iter()
         .filter(|stay| stay.until > stay.since)

@@ -16,9 +16,9 @@ pub mod usage;
 mod wheel;
 
 pub use account::{Account, account, tally};
-pub use energy::{Energy, Modelled, energy};
+pub use energy::{Energy, Meter, Modelled, energy};
 pub use lengths::{LengthClass, lengths};
-pub use observe::{Observed, observe};
+pub use observe::{Observed, Observer, observe};
 pub use sleep::{Inputs, Prediction, Sleep, Start, Tick, Unfinished, Wake, Wakeup};
 pub use state::{Miss, State, States};
 

@@ -24,14 +24,14 @@ pub struct Observed {
 
 /// Reads all events, which must be sorted by time. `hz` are the kernel's ticks per second.
 pub fn observe(events: &[Event], hz: u32) -> Observed {
-    let tick_ns = 1_000_000_000 / u64::from(hz.max(1));
-    let mut observer = Observer { tick_ns, ..Observer::default() };
+    let mut observer = Observer::new(hz);
     events.iter().for_each(|event| observer.step(event));
     observer.finish()
 }
 
+/// Reads events as they come.
 #[derive(Default)]
-struct Observer {
+pub struct Observer {
     tick_ns: u64,
     cpus: BTreeMap<u32, Cpu>,
     timers: Timers,
@@ -42,7 +42,13 @@ struct Observer {
 }
 
 impl Observer {
-    fn step(&mut self, event: &Event) {
+    /// Creates one for a kernel with `hz` ticks per second.
+    pub fn new(hz: u32) -> Self {
+        Self { tick_ns: 1_000_000_000 / u64::from(hz.max(1)), ..Self::default() }
+    }
+
+    /// Reads an event, which must not be before the last one.
+    pub fn step(&mut self, event: &Event) {
         let tick_ns = self.tick_ns;
         let (now, number) = (event.ts, event.cpu);
         let cpu = self.cpus.entry(number).or_insert_with(|| Cpu::new(number, tick_ns));
@@ -115,7 +121,22 @@ impl Observer {
         self.wakeups.push(Wakeup { cpu: event.cpu, pid, start_ns, latency_ns, start, state });
     }
 
-    fn finish(mut self) -> Observed {
+    /// Takes out what later events do not change, so that memory does not grow with the trace. Of each CPU some thousand
+    /// sleeps stay: a timer of the timer wheel that runs after more of them is not noted in the first.
+    pub fn take(&mut self) -> Observed {
+        let (wakeups, told) = (std::mem::take(&mut self.wakeups), std::mem::take(&mut self.told));
+        let mut observed = Observed { wakeups, told, ..Observed::default() };
+        for (number, cpu) in &mut self.cpus {
+            self.wheel.note(*number, &mut cpu.sleeps);
+            let done = cpu.done();
+            observed.sleeps.extend(cpu.sleeps.drain(..done));
+            self.wheel.forget(*number, cpu.begin_ns());
+        }
+        observed
+    }
+
+    /// What is left at the end of the events.
+    pub fn finish(self) -> Observed {
         let mut observed = Observed { wakeups: self.wakeups, told: self.told, ..Observed::default() };
         for (number, cpu) in self.cpus {
             let (mut sleeps, unfinished) = cpu.finish();

@@ -101,6 +101,78 @@ proptest! {
         prop_assert!(observed.unfinished.is_empty());
     }
 
+    /// Sleeps one after another have the energy that they have at once, wherever they are counted.
+    #[test]
+    fn a_meter_measures_as_at_once(
+        sleeps in prop::collection::vec((0u32..3, 0usize..4, 0u64..2_000, 1u64..900), 1..120),
+        at_once in 1usize..20,
+        window in (0u64..30_000, 0u64..90_000),
+    ) {
+        let (machine, cpus) = (machine(), CpuList::first(3));
+        let window = (window.0 * US, (window.0 + window.1) * US);
+        let mut clock = [1_000u64; 3];
+        let mut all = Vec::new();
+        for (cpu, state, duration_us, awake_us) in sleeps {
+            let now = &mut clock[cpu as usize];
+            all.push((*now, cpu, state, *now + duration_us * US));
+            *now += (duration_us + awake_us) * US;
+        }
+        all.sort_unstable();
+        let mut events: Vec<Event> = all
+            .iter()
+            .flat_map(|(begin, cpu, state, end)| {
+                [idle(*begin, *cpu, Some(*state as u32)), idle(*end, *cpu, None)]
+            })
+            .collect();
+        events.sort_by_key(|event| event.ts);
+        let expected = energy(&machine, &observe(&events, 250), &cpus, window);
+        let mut meter = Meter::new(&machine, &cpus, window);
+        meter.count_at_once(at_once);
+        for (begin, cpu, state, end) in all {
+            meter.reach(begin);
+            meter.add(cpu, state, begin, end);
+        }
+        let measured = meter.finish();
+        prop_assert_eq!(measured.window_ns, expected.window_ns);
+        prop_assert_eq!(&measured.package_ns, &expected.package_ns);
+        let of = |energy: &Energy| [energy.active, energy.transitions, energy.idle, energy.package];
+        for (one, other) in of(&measured).into_iter().zip(of(&expected)) {
+            prop_assert!((one.value - other.value).abs() < 1e-9 * (1.0 + other.value), "{:?} {:?}", one, other);
+        }
+    }
+
+    /// Sleeps that are taken while events come are those of all events at once.
+    #[test]
+    fn sleeps_are_the_same_however_often_they_are_taken(
+        steps in prop::collection::vec((0u8..6, 0u32..2, 0u64..4, 1u64..50), 0..200),
+        every in 1usize..30,
+    ) {
+        let mut now = 0;
+        let events: Vec<Event> = steps.into_iter().map(|(kind, cpu, timer, step)| {
+            now += step;
+            let kind = match kind {
+                0 => EventKind::CpuIdle { state: Some(1) },
+                1 => EventKind::CpuIdle { state: None },
+                2 => EventKind::TimerStart { timer, function: "f".into(), expires: 1, flags: 0 },
+                3 => EventKind::TimerEntry { timer, function: "f".into() },
+                4 => EventKind::InterruptEntry { source: Interrupt::Timer },
+                _ => return switch(now, cpu, 0, 7),
+            };
+            event(now, cpu, 0, kind)
+        }).collect();
+        let mut observer = Observer::new(250);
+        let mut taken = Vec::new();
+        for (number, event) in events.iter().enumerate() {
+            observer.step(event);
+            if number % every == 0 {
+                taken.extend(observer.take().sleeps);
+            }
+        }
+        taken.extend(observer.finish().sleeps);
+        taken.sort_by_key(|sleep| sleep.cpu);
+        prop_assert_eq!(taken, observe(&events, 250).sleeps);
+    }
+
     /// Nothing that a kernel could say makes it fail.
     #[test]
     fn never_panics(kinds in prop::collection::vec((0u8..8, 0u32..3, 0u32..6, 0u64..50), 0..200)) {

@@ -32,8 +32,8 @@ impl Wheel {
     }
 
     /// Notes in the sleeps of a CPU, which are in order of time, which timer ran next that was pending then.
-    pub fn note(&mut self, cpu: u32, sleeps: &mut [Sleep]) {
-        let mut all = self.ran.remove(&cpu).unwrap_or_default();
+    pub fn note(&self, cpu: u32, sleeps: &mut [Sleep]) {
+        let mut all = self.ran.get(&cpu).cloned().unwrap_or_default();
         all.sort_unstable_by_key(|timer| timer.set_ns);
         let mut all = all.into_iter().peekable();
         let mut pending = BinaryHeap::new();
@@ -46,6 +46,13 @@ impl Wheel {
                 pending.pop();
             }
             sleep.inputs.wheel_ns = pending.peek().map(|Reverse(ran_ns)| *ran_ns);
+        }
+    }
+
+    /// Forgets the timers of a CPU that ran before this moment.
+    pub fn forget(&mut self, cpu: u32, before_ns: u64) {
+        if let Some(ran) = self.ran.get_mut(&cpu) {
+            ran.retain(|timer| timer.ran_ns > before_ns);
         }
     }
 }
