@@ -49,11 +49,13 @@ pub(crate) fn session(
     Ok(session)
 }
 
-/// The events that a record of any machine has, for another tool: those that are chosen by `wanted`.
-pub fn events_of_record(system_calls: bool, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+/// The events that a record of any machine has, with system calls and idle states or without, for another tool: those
+/// that are chosen by `wanted`.
+pub fn events_of_record(system_calls: bool, idle: bool, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let known = EVENTS.iter().filter(|event| event.place.is_some()).map(|event| event.name.to_owned());
     let calls: &[&str] = if system_calls { &CALLS } else { &[] };
-    let calls = calls.iter().map(|event| (*event).to_owned());
+    let idle: &[&str] = if idle { &crate::idle::EVENTS } else { &[] };
+    let calls = calls.iter().chain(idle).map(|event| (*event).to_owned());
     let of_interrupts = Interrupt::ALL.into_iter().flat_map(of_interrupt);
     of_interrupts.chain(known).chain(calls).filter(|event| wanted(event)).collect()
 }

@@ -133,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// Prints the command of another tool.
 fn print_command(tool: Tool, arguments: &Arguments) -> Result<ExitCode> {
     let file = (arguments.output != Path::new(DEFAULT)).then_some(arguments.output.as_path());
-    let command = arguments.what.command_of(tool, file)?;
+    let command = arguments.what.command_of(tool, file, arguments.idle)?;
     output::rendered(format!("{command}\n"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -69,7 +69,7 @@ impl What {
     ///
     /// # Errors
     /// A name of the file that a shell cannot have.
-    pub fn command_of(&self, tool: Tool, file: Option<&Path>) -> Result<String> {
+    pub fn command_of(&self, tool: Tool, file: Option<&Path>, idle: bool) -> Result<String> {
         let named = |default: &str| {
             shell::file(file.unwrap_or(Path::new(default))).map_err(|error| anyhow!("{error}"))
         };
@@ -81,7 +81,7 @@ impl What {
         let kib = self.buffer.next_power_of_two();
         let (events, record) = match tool {
             Tool::TraceCmd => {
-                let events = events_of_record(self.system_calls, |_| true);
+                let events = events_of_record(self.system_calls, idle, |_| true);
                 (
                     events,
                     format!("trace-cmd record -C mono -b {kib} -o {} $events{command}", named("trace.dat")?),
@@ -93,7 +93,7 @@ impl What {
                 let record =
                     format!("perf record -a -k CLOCK_MONOTONIC -m {kib}K -o {file} $events{command}");
                 (
-                    events_of_record(self.system_calls, perf_may_sample),
+                    events_of_record(self.system_calls, idle, perf_may_sample),
                     format!("{record}; {script} -i {file} > {file}.txt"),
                 )
             }
