@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The inputs of a governor, and its choices.
 
+/// The times to the next timer, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lengths {
+    /// Without the tick (`tick_nohz_get_sleep_length`).
+    pub sleep_length_ns: i64,
+    /// With it.
+    pub delta_tick_ns: i64,
+}
+
 /// The inputs of one choice, and the sleep that followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
@@ -15,14 +24,14 @@ pub struct Decision {
     pub exit_ns: u64,
     /// The recorded sleep as the kernel counted it, ns.
     pub residency_ns: u64,
-    /// The time to the next timer without the tick, ns (`tick_nohz_get_sleep_length`).
-    pub sleep_length_ns: i64,
-    /// The time to the next timer or tick, ns.
-    pub delta_tick_ns: i64,
+    /// The next timer with what was seen of it.
+    pub seen: Lengths,
+    /// The same with the earliest timer that is possible.
+    pub earliest: Lengths,
+    /// The same with the latest one.
+    pub latest: Lengths,
     /// The latency limit (PM QoS), ns; [`Decision::NO_LIMIT`] for none.
     pub latency_ns: i64,
-    /// The number of tasks of this CPU that waited for I/O.
-    pub iowaiters: u32,
     /// The states that were disabled, one bit each.
     pub disabled: u16,
     /// The recorded state; none if another driver or machine had chosen it.
@@ -33,6 +42,8 @@ pub struct Decision {
     pub tick_was_off: bool,
     /// True if the tick's handler ran at the end of the sleep.
     pub got_tick: bool,
+    /// The number of what woke the CPU: the caller's.
+    pub wake: u16,
 }
 
 impl Decision {
@@ -51,7 +62,7 @@ impl Decision {
 pub struct Part {
     /// The time of the choice, ns.
     pub select_ns: u64,
-    /// The index of the decision.
+    /// The number of the decision, from 0 in order of time.
     pub decision: u32,
     /// The state.
     pub state: usize,

@@ -79,8 +79,14 @@ pub enum ReplayError {
         how: String,
     },
     /// More decisions than fit.
-    #[error("cannot replay {0} decisions at once: the limit is 2147483647")]
-    TooMany(usize),
+    #[error("cannot replay more than 4294967295 decisions at once: record a shorter time")]
+    TooMany,
+    /// More states than a kernel has.
+    #[error("cannot replay with {0} idle states: the kernel's limit is 10")]
+    TooManyStates(usize),
+    /// A CPU that no kernel has.
+    #[error("cannot replay CPU {0}: the kernel's limit is 8192 CPUs; the trace is damaged")]
+    NoSuchCpu(u32),
     /// A file of a governor.
     #[error("cannot read {}: {source}", shown(path))]
     Read {

@@ -1,49 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Decisions and choices as bytes of the memory that the runner shares: `standin/protocol.h`.
+//! Decisions as bytes of the file that the runner reads: `standin/protocol.h`.
 
-use crate::decision::{Decision, Part};
-use dyntick_idle::States;
+use crate::decision::{Decision, Lengths};
+use dyntick_idle::{Miss, States};
 
-const MAGIC: u64 = 0x3279_6c70_6552_7464;
-/// The bytes before the decisions.
-const INPUT_BYTES: usize = 4096;
-/// The bytes before the parts.
-pub(crate) const OUTPUT_BYTES: usize = 4096;
-/// The most parts of one decision: `DYNTICK_MOST_CUTS` and the last.
-const MOST_PARTS: usize = 65;
-/// The size of a part.
-pub(crate) const PART_BYTES: usize = 16;
+const MAGIC: u64 = 0x3379_6c70_6552_7464;
+/// The bytes before the records.
+pub(crate) const INPUT_BYTES: usize = 4096;
+/// The size of a record.
+pub(crate) const RECORD_BYTES: usize = 64;
+
+/// `CPUIDLE_STATE_MAX`.
+pub(crate) const MOST_STATES: usize = 10;
+/// `DYNTICK_CPUS`.
+pub(crate) const MOST_CPUS: u32 = 8192;
+/// The most decisions of one replay: their numbers have 32 bits, and one is none of them.
+pub(crate) const MOST_DECISIONS: u64 = u32::MAX as u64;
 
 const POLLING: u32 = 1;
 const STOPPED: u8 = 1;
 const GOT_TICK: u8 = 2;
 const WAS_OFF: u8 = 4;
-const STOP_TICK: u8 = 1;
-const ASKED: u8 = 2;
-const CUT: u8 = 4;
+const ENDS: u8 = 8;
+const END: u8 = 16;
 /// No state of a recording.
 const NO_STATE: u8 = 255;
 /// `CPUIDLE_NAME_LEN`, with the zero at its end.
 const NAME_BYTES: usize = 16;
 
-/// The most decisions of one replay: a step is a decision's number and one bit.
-pub(crate) const MOST_DECISIONS: usize = 1 << 31;
+const TOO_DEEP: u32 = 1;
+const TOO_SHALLOW: u32 = 2;
+/// The bits of a verdict: a miss, the state of the oracle, the recorded state, a tick that would have been stopped.
+pub(crate) const MISS: usize = 3;
+pub(crate) const RIGHT: usize = 4;
+pub(crate) const SAME: usize = 8;
+pub(crate) const GOES_ON: usize = 16;
+pub(crate) const VERDICTS: usize = 32;
 
-/// The output's size for this number of decisions. Pages that are not written take no memory.
-pub(crate) fn output_bytes(decisions: usize) -> usize {
-    OUTPUT_BYTES + decisions * MOST_PARTS * PART_BYTES
-}
-
-/// The input's bytes: states, decisions and the order of choices and ends of sleeps.
-pub(crate) fn input(states: &States, hz: u32, decisions: &[Decision]) -> Vec<u8> {
-    let steps = steps(decisions);
-    let mut bytes = Vec::with_capacity(INPUT_BYTES + decisions.len() * 64 + steps.len() * 4);
-    for number in [MAGIC, decisions.len() as u64, steps.len() as u64] {
+/// The head of the file: states, and the number of records.
+pub(crate) fn head(states: &States, hz: u32, records: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(INPUT_BYTES);
+    for number in [MAGIC, records, states.0.len() as u64, poll_limit_ns(states, hz), tick_ns(hz)] {
         bytes.extend(number.to_ne_bytes());
     }
-    bytes.extend((states.0.len() as u32).to_ne_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(poll_limit_ns(states, hz).to_ne_bytes());
     for state in &states.0 {
         for ns in [state.exit_latency_ns, state.target_residency_ns, state.leaving_ns] {
             bytes.extend(ns.to_ne_bytes());
@@ -56,50 +55,18 @@ pub(crate) fn input(states: &States, hz: u32, decisions: &[Decision]) -> Vec<u8>
         bytes.extend(name);
     }
     bytes.resize(INPUT_BYTES, 0);
-    decisions.iter().for_each(|decision| write(decision, &mut bytes));
-    steps.iter().for_each(|step| bytes.extend(step.to_ne_bytes()));
     bytes
 }
 
-fn write(decision: &Decision, bytes: &mut Vec<u8>) {
-    let Decision { select_ns, wake_ns, residency_ns, .. } = *decision;
-    for ns in [select_ns, wake_ns, residency_ns] {
-        bytes.extend(ns.to_ne_bytes());
-    }
-    for ns in [decision.sleep_length_ns, decision.delta_tick_ns, decision.latency_ns] {
-        bytes.extend(ns.to_ne_bytes());
-    }
-    bytes.extend(decision.cpu.to_ne_bytes());
-    bytes.extend(decision.iowaiters.to_ne_bytes());
-    bytes.extend(decision.disabled.to_ne_bytes());
-    bytes.push(decision.chosen.unwrap_or(NO_STATE));
-    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-    bytes.push(
-        flag(decision.tick_stopped, STOPPED)
-            | flag(decision.got_tick, GOT_TICK)
-            | flag(decision.tick_was_off, WAS_OFF),
-    );
-    bytes.extend(0u32.to_ne_bytes());
-}
-
-/// The order in which states are chosen and sleeps end on all CPUs: a governor may have data that CPUs share.
-fn steps(decisions: &[Decision]) -> Vec<u32> {
-    const CHOICE: u32 = 0;
-    const END: u32 = 1;
-    let mut steps: Vec<(u64, bool, u32)> = Vec::with_capacity(decisions.len() * 2);
-    for (number, decision) in decisions.iter().enumerate() {
-        let step = (number as u32) << 1;
-        steps.push((decision.select_ns, true, step | CHOICE));
-        // At the same time the end of a sleep comes before a choice, so no sleep may take no time.
-        steps.push((decision.exit_ns.max(decision.select_ns + 1), false, step | END));
-    }
-    steps.sort_unstable();
-    steps.into_iter().map(|(_, _, step)| step).collect()
+/// The kernel's TICK_NSEC.
+fn tick_ns(hz: u32) -> u64 {
+    let hz = u64::from(hz.max(1));
+    (1_000_000_000 + hz / 2) / hz
 }
 
 /// The time limit of polling without another one of the governor, ns (`drivers/cpuidle/cpuidle.c: cpuidle_poll_time`,
 /// 6.1 to 7.2): the first target residency of at least 10 µs, and at most a sixteenth of a tick.
-pub(crate) fn poll_limit_ns(states: &States, hz: u32) -> u64 {
+fn poll_limit_ns(states: &States, hz: u32) -> u64 {
     const LEAST_NS: u64 = 10_000;
     let most_ns = 1_000_000_000 / u64::from(hz.max(1)) / 16;
     let others = states.0.iter().skip(1).filter(|state| !state.disabled);
@@ -107,64 +74,181 @@ pub(crate) fn poll_limit_ns(states: &States, hz: u32) -> u64 {
     first.map_or(most_ns, |ns| ns.min(most_ns))
 }
 
-/// The first words of the output.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ending {
-    /// The number of the decision that was made last, from 1; 0 for none.
-    pub decision: u64,
-    /// The number of parts.
-    pub parts: u64,
-    /// The reason for an early end; 0 for none.
-    pub failure: u64,
-    /// A number that belongs to it.
-    pub value: i64,
-}
+/// A decision as the runner reads it, with all that no choice changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record(pub(crate) [u8; RECORD_BYTES]);
 
-impl Ending {
-    pub fn read(bytes: &[u8; 32]) -> Self {
-        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| bytes[at * 8 + byte]));
-        Self { decision: word(0), parts: word(1), failure: word(2), value: word(3) as i64 }
+impl Record {
+    /// The record of a decision whose CPU chooses next at `next_ns`.
+    pub(crate) fn of(decision: &Decision, lengths: Lengths, next_ns: u64, states: &States) -> Self {
+        let mut bytes = [0; RECORD_BYTES];
+        let mut at = 0;
+        let mut put = |more: &[u8]| {
+            bytes[at..at + more.len()].copy_from_slice(more);
+            at += more.len();
+        };
+        let up_to = |ns: u64| u32::try_from(ns).unwrap_or(u32::MAX);
+        put(&decision.select_ns.to_ne_bytes());
+        put(&decision.idle_ns().to_ne_bytes());
+        put(&decision.residency_ns.to_ne_bytes());
+        put(&lengths.sleep_length_ns.to_ne_bytes());
+        put(&lengths.delta_tick_ns.to_ne_bytes());
+        put(&up_to(decision.latency_ns.max(0) as u64 / 1000).to_ne_bytes());
+        put(&misses(decision, states).to_ne_bytes());
+        put(&up_to(next_ns.saturating_sub(decision.wake_ns)).to_ne_bytes());
+        put(&fits(decision, states).to_ne_bytes());
+        put(&decision.disabled.to_ne_bytes());
+        put(&(decision.cpu as u16).to_ne_bytes());
+        put(&decision.wake.to_ne_bytes());
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let flags = flag(decision.tick_stopped, STOPPED)
+            | flag(decision.got_tick, GOT_TICK)
+            | flag(decision.tick_was_off, WAS_OFF);
+        put(&[decision.chosen.unwrap_or(NO_STATE), flags]);
+        Self(bytes)
+    }
+
+    /// The end of the last sleep of a CPU.
+    pub(crate) fn end(cpu: u16) -> Self {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[56..58].copy_from_slice(&cpu.to_ne_bytes());
+        bytes[61] = END;
+        Self(bytes)
+    }
+
+    /// Marks that the sleep ends before anything happens on another CPU.
+    pub(crate) fn ends(&mut self) {
+        self.0[61] |= ENDS;
+    }
+
+    /// True if it is no decision.
+    pub(crate) fn is_end(&self) -> bool {
+        self.0[61] & END != 0
+    }
+
+    fn word<const N: usize>(&self, at: usize) -> [u8; N] {
+        std::array::from_fn(|byte| self.0[at + byte])
+    }
+
+    /// The time of the choice, ns.
+    pub fn select_ns(&self) -> u64 {
+        u64::from_ne_bytes(self.word(0))
+    }
+
+    /// From there to the wake-up, ns.
+    pub fn idle_ns(&self) -> u64 {
+        u64::from_ne_bytes(self.word(8))
+    }
+
+    /// The time to the next timer without the tick, ns.
+    pub fn sleep_length_ns(&self) -> i64 {
+        i64::from_ne_bytes(self.word(24))
+    }
+
+    fn latency_ns(&self) -> u64 {
+        u64::from(u32::from_ne_bytes(self.word(40))) * 1000
+    }
+
+    fn misses(&self) -> u32 {
+        u32::from_ne_bytes(self.word(44))
+    }
+
+    /// The time from the wake-up to the CPU's next choice, ns, and at most four seconds.
+    pub(crate) fn gap_ns(&self) -> u64 {
+        u32::from_ne_bytes(self.word(48)).into()
+    }
+
+    fn fits(&self) -> u16 {
+        u16::from_ne_bytes(self.word(52))
+    }
+
+    fn disabled(&self) -> u16 {
+        u16::from_ne_bytes(self.word(54))
+    }
+
+    /// The CPU.
+    pub fn cpu(&self) -> u32 {
+        u16::from_ne_bytes(self.word(56)).into()
+    }
+
+    /// The number of what woke it.
+    pub fn wake(&self) -> u16 {
+        u16::from_ne_bytes(self.word(58))
+    }
+
+    /// The recorded state, if it is known.
+    pub fn chosen(&self) -> Option<usize> {
+        Some(self.0[60]).filter(|chosen| *chosen != NO_STATE).map(usize::from)
+    }
+
+    /// The state that suits the sleep, of those that are allowed.
+    pub(crate) fn ideal(&self, allowed: u16) -> Option<usize> {
+        deepest(self.fits() & allowed)
+            .or_else(|| Some(self.disabled().trailing_ones() as usize).filter(|state| *state < MOST_STATES))
+    }
+
+    /// The deepest of these states that is enabled and within the recorded limit.
+    pub(crate) fn deepest(&self, allowed: u16, states: &States) -> Option<usize> {
+        let latency_ns = self.latency_ns();
+        deepest(allowed & !self.disabled() & within(states, latency_ns.min(i64::MAX as u64) as i64))
+    }
+
+    /// The verdict on a choice for a sleep that nothing cuts.
+    pub(crate) fn verdict(&self, state: usize, allowed: u16, stops_tick: bool) -> usize {
+        let flag = |is_set: bool, flag: usize| if is_set { flag } else { 0 };
+        let ticked = self.0[61] & (GOT_TICK | WAS_OFF) == GOT_TICK;
+        (self.misses() >> (2 * state)) as usize & MISS
+            | flag(self.ideal(allowed) == Some(state), RIGHT)
+            | flag(self.chosen() == Some(state), SAME)
+            | flag(ticked && stops_tick, GOES_ON)
     }
 }
 
-/// Reads a part; none if it names an unknown state or decision.
-pub(crate) fn part(bytes: &[u8], states: usize, decisions: usize) -> Option<Part> {
-    let select_ns = u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?);
-    let decision = u32::from_ne_bytes(bytes.get(8..12)?.try_into().ok()?);
-    let (state, flags) = (*bytes.get(12)?, *bytes.get(13)?);
-    let fits = usize::from(state) < states && (decision as usize) < decisions;
-    fits.then_some(Part {
-        select_ns,
-        decision,
-        state: state.into(),
-        stop_tick: flags & STOP_TICK != 0,
-        asked: flags & ASKED != 0,
-        is_cut: flags & CUT != 0,
+/// The misses of a verdict.
+pub(crate) fn miss(verdict: usize) -> Option<Miss> {
+    match (verdict & MISS) as u32 {
+        TOO_DEEP => Some(Miss::Above),
+        TOO_SHALLOW => Some(Miss::Below),
+        _ => None,
+    }
+}
+
+fn deepest(states: u16) -> Option<usize> {
+    states.checked_ilog2().map(|state| state as usize)
+}
+
+/// The states whose exit latency is within a limit, one bit each.
+pub(crate) fn within(states: &States, limit_ns: i64) -> u16 {
+    let fits = |exit_latency_ns: u64| exit_latency_ns <= limit_ns.max(0) as u64;
+    states
+        .0
+        .iter()
+        .enumerate()
+        .fold(0, |bits, (place, state)| bits | u16::from(fits(state.exit_latency_ns)) << place)
+}
+
+/// What the kernel would count of a sleep in each state.
+fn misses(decision: &Decision, states: &States) -> u32 {
+    states.0.iter().enumerate().fold(0, |bits, (place, state)| {
+        let duration_ns = if decision.chosen.map(usize::from) == Some(place) {
+            decision.residency_ns
+        } else {
+            decision.idle_ns() + state.leaving_ns
+        };
+        let miss = match states.judge(place, duration_ns) {
+            Some(Miss::Above) => TOO_DEEP,
+            Some(Miss::Below) => TOO_SHALLOW,
+            None => 0,
+        };
+        bits | miss << (2 * place)
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_are_in_order_of_time_with_ends_first() {
-        let decision = |cpu, select_ns, exit_ns| Decision { cpu, select_ns, exit_ns, ..Decision::default() };
-        let all = [decision(0, 10, 30), decision(1, 20, 40), decision(0, 30, 30)];
-        assert_eq!(steps(&all), [0, 2, 1, 4, 5, 3]);
-    }
-
-    #[test]
-    fn the_output_is_not_trusted() {
-        let mut bytes = [0u8; PART_BYTES];
-        bytes[8] = 3;
-        bytes[12] = 2;
-        bytes[13] = STOP_TICK | CUT;
-        let read = part(&bytes, 3, 4).unwrap();
-        assert_eq!(
-            (read.decision, read.state, read.stop_tick, read.asked, read.is_cut),
-            (3, 2, true, false, true)
-        );
-        assert_eq!((part(&bytes, 2, 4), part(&bytes, 3, 3), part(&bytes[..9], 3, 4)), (None, None, None));
-    }
+/// The enabled states that suit a sleep whose end is known, one bit each.
+fn fits(decision: &Decision, states: &States) -> u16 {
+    let idle_ns = decision.idle_ns();
+    let allowed = within(states, decision.latency_ns) & !decision.disabled;
+    states.0.iter().enumerate().fold(0, |bits, (place, state)| {
+        bits | (u16::from(state.target_residency_ns <= idle_ns) << place & allowed)
+    })
 }

@@ -162,7 +162,6 @@ static inline unsigned long int_sqrt(unsigned long x)
 #define get_cpu() smp_processor_id()
 #define put_cpu() ((void)0)
 #define raw_smp_processor_id() smp_processor_id()
-int smp_processor_id(void);
 
 #define CPUIDLE_STATE_MAX 10
 #define CPUIDLE_NAME_LEN 16
@@ -211,17 +210,39 @@ struct cpuidle_governor {
 	void (*reflect)(struct cpuidle_device *, int);
 };
 int cpuidle_register_governor(struct cpuidle_governor *);
-s64 cpuidle_governor_latency_req(unsigned int cpu);
 
-/* Answered from the trace. */
-ktime_t tick_nohz_get_sleep_length(ktime_t *delta_next);
-ktime_t tick_nohz_get_next_hrtimer(void);
-bool tick_nohz_tick_stopped(void);
-bool tick_nohz_tick_stopped_cpu(int cpu);
-bool tick_nohz_idle_got_tick(void);
-unsigned int nr_iowait_cpu(int cpu);
-unsigned long sched_cpu_util(int cpu);
-u64 dyntick_now(void);
+/* Answered from the trace: what it says of the moment. */
+struct dyntick_moment {
+	u64 now_ns;
+	s64 sleep_length_ns, delta_tick_ns, latency_ns;
+	u32 cpu;
+	bool stopped, asked, got_tick;
+};
+extern struct dyntick_moment dyntick_moment;
+static inline int smp_processor_id(void) { return dyntick_moment.cpu; }
+static inline u64 dyntick_now(void) { return dyntick_moment.now_ns; }
+static inline s64 cpuidle_governor_latency_req(unsigned int cpu) { (void)cpu; return dyntick_moment.latency_ns; }
+static inline bool tick_nohz_tick_stopped(void) { return dyntick_moment.stopped; }
+static inline bool tick_nohz_tick_stopped_cpu(int cpu) { return cpu == smp_processor_id() && dyntick_moment.stopped; }
+static inline unsigned int nr_iowait_cpu(int cpu) { (void)cpu; return 0; }
+static inline unsigned long sched_cpu_util(int cpu) { (void)cpu; return 0; }
+static inline ktime_t tick_nohz_get_next_hrtimer(void)
+{
+	return (ktime_t)dyntick_moment.now_ns + dyntick_moment.sleep_length_ns;
+}
+static inline ktime_t tick_nohz_get_sleep_length(ktime_t *delta_next)
+{
+	dyntick_moment.asked = true;
+	*delta_next = dyntick_moment.delta_tick_ns;
+	return dyntick_moment.sleep_length_ns;
+}
+static inline bool tick_nohz_idle_got_tick(void)
+{
+	bool got = dyntick_moment.got_tick;
+
+	dyntick_moment.got_tick = false;
+	return got;
+}
 #define local_clock dyntick_now
 #define sched_clock dyntick_now
 #define ktime_get_ns dyntick_now

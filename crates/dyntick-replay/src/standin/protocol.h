@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The memory that the runner shares with dyntick: the same as in `layout.rs`. */
+/* The files that the runner shares with dyntick: the same as in `layout.rs` and `outcome.rs`. */
 #ifndef DYNTICK_PROTOCOL_H
 #define DYNTICK_PROTOCOL_H
 
-#define DYNTICK_MAGIC 0x32796c7065527464ULL
+#define DYNTICK_MAGIC 0x33796c7065527464ULL
 /* A sleep is cut at most so often; after that the last choice holds. */
 #define DYNTICK_MOST_CUTS 64
 
@@ -14,9 +14,9 @@ struct dyntick_state {
 };
 
 struct dyntick_input {
-	u64 magic, decisions, steps;
+	u64 magic, records;
 	u32 states, unused;
-	u64 poll_limit_ns;
+	u64 poll_limit_ns, tick_ns;
 	struct dyntick_state state[10];
 };
 
@@ -24,35 +24,62 @@ enum {
 	DYNTICK_STOPPED = 1, /* the tick was stopped before the choice */
 	DYNTICK_GOT_TICK = 2, /* the tick's handler ran at the end of the sleep */
 	DYNTICK_WAS_OFF = 4, /* the tick was stopped while the CPU slept */
+	DYNTICK_ENDS = 8, /* the sleep ends before anything happens on another CPU */
+	DYNTICK_END = 16, /* no decision: the end of the CPU's last one, whose sleep went on meanwhile */
 };
 
-struct dyntick_decision {
+/* A decision with all that no choice changes, so that scoring one takes a few instructions. */
+struct dyntick_record {
 	u64 select_ns; /* begin of the idle period, or of this iteration of it */
-	u64 wake_ns; /* the wake-up event, without the time to leave the state */
+	u64 idle_ns; /* from there to the wake-up event, without the time to leave the state */
 	u64 residency_ns; /* as the kernel counted it, in the state that was chosen then */
 	s64 sleep_length_ns, delta_tick_ns;
-	s64 latency_ns; /* the limit that was in force */
-	u32 cpu, iowaiters;
+	u32 latency_us; /* the limit that was in force */
+	u32 misses; /* two bits for each state: too deep, too shallow */
+	u32 gap_ns; /* from the wake-up event to the CPU's next choice, at most */
+	u16 fits; /* one bit for each enabled state whose residency and latency suit the sleep */
 	u16 disabled; /* one bit for each state */
+	u16 cpu;
+	u16 wake; /* the number of what woke the CPU */
 	u8 chosen; /* the recorded state; 255 for none */
 	u8 flags;
-	u32 utilisation;
-};
-
-struct dyntick_part {
-	u64 select_ns;
-	u32 decision;
-	u8 state;
-	u8 flags; /* the governor let the tick be stopped; it asked for the sleep length; the part ended by a cut */
 	u16 unused;
 };
 
-enum { DYNTICK_STOP_TICK = 1, DYNTICK_ASKED = 2, DYNTICK_CUT = 4 };
+/* A part of a sleep that was cut, the last one too. */
+struct dyntick_part {
+	u64 duration_ns;
+	u32 decision;
+	u8 state;
+	u8 flags;
+	u16 unused;
+};
+
+/* A choice is a state with these flags; the rest is of parts. */
+enum {
+	DYNTICK_STOP_TICK = 16, /* the governor let the tick be stopped */
+	DYNTICK_ASKED = 32, /* it asked for the sleep length */
+	DYNTICK_WAS_CUT = 64, /* the sleep has several parts, and this is the last choice */
+};
+enum {
+	DYNTICK_CUT = 1, /* the part ended before the wake-up */
+	DYNTICK_RIGHT = 2, /* the last part is in the state of the oracle */
+	DYNTICK_GOES_ON = 4, /* the governor would have stopped a tick that ended the recorded sleep */
+};
+
+/* The counts of sleeps that were not cut, by state and verdict. */
+enum {
+	DYNTICK_MISS = 3,
+	DYNTICK_VERDICT_RIGHT = 4,
+	DYNTICK_VERDICT_SAME = 8,
+	DYNTICK_VERDICT_GOES_ON = 16,
+	DYNTICK_VERDICTS = 32,
+};
 
 struct dyntick_output {
 	volatile u64 decision; /* the one that is being made, from 1 */
-	volatile u64 parts;
-	u64 failure, value;
+	u64 parts, failure, value;
+	u64 counts[10][DYNTICK_VERDICTS];
 };
 
 enum { DYNTICK_NOT_REGISTERED = 1, DYNTICK_NOT_ENABLED, DYNTICK_BAD_STATE, DYNTICK_LOOP, DYNTICK_NO_SELECT };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a governor on the decisions in shared memory: `governor INPUT BYTES OUTPUT BYTES LIMIT`, with two file
- * descriptors and a latency limit in ns. Before the governor's first function is called, the process gives up all system
- * calls but exit.
+ * Runs a governor on decisions: `governor INPUT BYTES OUTPUT BYTES DECISIONS LIMIT`, with two file descriptors and a
+ * latency limit in ns. Before the governor's first function is called, the process gives up all system calls but exit
+ * and the one by which it lets go of the parts of both files that are done: it takes no more memory for a long trace.
  */
 #define DYNTICK_RUNNER
 #include <linux/audit.h>
@@ -21,17 +21,28 @@
 
 int dyntick_init(void);
 
+/* A CPU that sleeps: its decision, the begin of the last part, and the choice for that. */
+struct asleep {
+	const struct dyntick_record *record;
+	u64 since_ns;
+	int state;
+	bool was_cut;
+};
+
+struct dyntick_moment dyntick_moment;
+#define now dyntick_moment
 static const struct dyntick_input *input;
-static const struct dyntick_decision *decisions, *now_decision;
 static struct dyntick_output *output;
+static u8 *choices;
+static struct dyntick_part *parts;
 static struct cpuidle_driver driver = { .name = "dyntick" };
 static struct cpuidle_device devices[DYNTICK_CPUS];
+static u16 disabled[DYNTICK_CPUS];
+static struct asleep asleep[DYNTICK_CPUS];
 static struct cpuidle_governor *governor;
-static u64 since_ns[DYNTICK_CPUS];
-static int now_cpu;
-static u64 now_ns, seen_decision;
-static s64 limit_ns, now_latency_ns, now_sleep_length_ns, now_delta_tick_ns;
-static bool now_stopped, now_asked, got_tick;
+static u64 seen_decision;
+static s64 limit_ns;
+static u32 allowed, polling;
 
 static __attribute__((noreturn)) void leave(int status)
 {
@@ -55,30 +66,6 @@ static void look(int signal)
 	seen_decision = output->decision;
 }
 
-int smp_processor_id(void) { return now_cpu; }
-u64 dyntick_now(void) { return now_ns; }
-bool tick_nohz_tick_stopped(void) { return now_stopped; }
-bool tick_nohz_tick_stopped_cpu(int cpu) { return cpu == now_cpu && now_stopped; }
-unsigned int nr_iowait_cpu(int cpu) { return cpu == now_cpu ? now_decision->iowaiters : 0; }
-unsigned long sched_cpu_util(int cpu) { return cpu == now_cpu ? now_decision->utilisation : 0; }
-s64 cpuidle_governor_latency_req(unsigned int cpu) { (void)cpu; return now_latency_ns; }
-ktime_t tick_nohz_get_next_hrtimer(void) { return (ktime_t)now_ns + now_sleep_length_ns; }
-
-ktime_t tick_nohz_get_sleep_length(ktime_t *delta_next)
-{
-	now_asked = true;
-	*delta_next = now_delta_tick_ns;
-	return now_sleep_length_ns;
-}
-
-bool tick_nohz_idle_got_tick(void)
-{
-	bool got = got_tick;
-
-	got_tick = false;
-	return got;
-}
-
 int cpuidle_register_governor(struct cpuidle_governor *one)
 {
 	if (!governor)
@@ -88,7 +75,8 @@ int cpuidle_register_governor(struct cpuidle_governor *one)
 
 static void *map(const char *descriptor, const char *bytes, int protection)
 {
-	void *at = mmap(NULL, strtoull(bytes, NULL, 10), protection, MAP_SHARED, atoi(descriptor), 0);
+	size_t length = strtoull(bytes, NULL, 10);
+	void *at = mmap(NULL, length, protection, MAP_SHARED, atoi(descriptor), 0);
 
 	if (at == MAP_FAILED)
 		_exit(2);
@@ -108,11 +96,14 @@ static void confine(void)
 {
 	struct sock_filter filter[] = {
 		LOAD(arch),
-		IF_NOT(THIS_ARCH, 4),
+		IF_NOT(THIS_ARCH, 7),
 		LOAD(nr),
-		IF(SYS_exit, 3),
-		IF(SYS_exit_group, 2),
-		IF(SYS_rt_sigreturn, 1),
+		IF(SYS_exit, 6),
+		IF(SYS_exit_group, 5),
+		IF(SYS_rt_sigreturn, 4),
+		IF_NOT(SYS_madvise, 2),
+		LOAD(args[2]),
+		IF(MADV_DONTNEED, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -141,53 +132,61 @@ static void prepare_driver(void)
 		to->target_residency_ns = from->target_residency_ns;
 		to->exit_latency = from->exit_latency_ns / NSEC_PER_USEC;
 		to->target_residency = from->target_residency_ns / NSEC_PER_USEC;
+		if (from->exit_latency_ns <= limit_ns)
+			allowed |= 1u << i;
+		if (from->flags & CPUIDLE_FLAG_POLLING)
+			polling |= 1u << i;
 	}
 }
 
-static void prepare_device(struct cpuidle_device *device, const struct dyntick_decision *decision)
+static noinline void prepare_device(struct cpuidle_device *device, u32 cpu)
 {
-	if (device->enabled)
-		return;
 	device->registered = device->enabled = 1;
-	device->cpu = decision->cpu;
+	device->cpu = cpu;
 	int error = governor->enable ? governor->enable(&driver, device) : 0;
 	if (error)
 		fail(DYNTICK_NOT_ENABLED, error);
 }
 
-static int select_state(struct cpuidle_device *device, u32 number)
+static noinline void disable_states(struct cpuidle_device *device, u16 states)
+{
+	disabled[device->cpu] = states;
+	for (int i = 0; i < driver.state_count; i++)
+		device->states_usage[i].disable = states >> i & 1;
+}
+
+/* A state with DYNTICK_STOP_TICK and DYNTICK_ASKED. */
+static inline u32 choose(struct cpuidle_device *device)
 {
 	bool stop_tick = true;
 
-	now_asked = false;
+	now.asked = false;
 	int state = governor->select(&driver, device, &stop_tick);
-	if (state < 0 || state >= driver.state_count)
+	if (unlikely(state < 0 || state >= driver.state_count))
 		fail(DYNTICK_BAD_STATE, state);
-	struct dyntick_part *part = (struct dyntick_part *)((char *)output + DYNTICK_OUTPUT_BYTES) + output->parts;
-	part->select_ns = now_ns;
-	part->decision = number;
-	part->state = state;
-	part->flags = (stop_tick ? DYNTICK_STOP_TICK : 0) | (now_asked ? DYNTICK_ASKED : 0);
-	output->parts++;
-	return state;
+	return state | stop_tick * DYNTICK_STOP_TICK | now.asked * DYNTICK_ASKED;
 }
 
-static void reflect(struct cpuidle_device *device, int state, u64 residency_ns, bool with_tick, bool timed_out)
+static inline int state_of(u32 choice)
+{
+	return choice & 15;
+}
+
+static inline void reflect(struct cpuidle_device *device, int state, u64 residency_ns, bool with_tick, bool timed_out)
 {
 	device->last_residency_ns = residency_ns;
-	now_ns += residency_ns;
-	got_tick = with_tick;
-	if (driver.states[state].flags & CPUIDLE_FLAG_POLLING)
+	now.now_ns += residency_ns;
+	now.got_tick = with_tick;
+	if (polling >> state & 1)
 		device->poll_time_limit = timed_out;
 	device->states_usage[state].usage++;
 	device->states_usage[state].time_ns += residency_ns;
 	if (governor->reflect)
 		governor->reflect(device, state);
-	got_tick = false;
 }
 
 /* The time limit of polling: `cpuidle_poll_time` in 6.1 to 7.2. */
-static u64 poll_limit(const struct cpuidle_device *device)
+static inline u64 poll_limit(const struct cpuidle_device *device)
 {
 	return device->poll_limit_ns ? device->poll_limit_ns : input->poll_limit_ns;
 }
@@ -196,91 +195,198 @@ static u64 poll_limit(const struct cpuidle_device *device)
 #define TICK_SLACK_NS 50000
 #define POLL_SLACK_NS 10000
 
+/* The wake-up event is this long after now. */
+static inline u64 left_ns(const struct dyntick_record *record)
+{
+	u64 wake_ns = record->select_ns + record->idle_ns;
+
+	return wake_ns > now.now_ns ? wake_ns - now.now_ns : 0;
+}
+
 /*
  * The sleep of a part that ends before the wake-up: at a tick that goes on, or at the limit of polling; else 0. Where the
  * tick went on in the record too, the wake-up is what followed from that.
  */
-static u64 cut(const struct cpuidle_device *device, const struct dyntick_decision *decision, int state, bool stop_tick)
+static u64 cut(const struct cpuidle_device *device, const struct dyntick_record *record, u32 choice)
 {
-	u64 left = decision->wake_ns > now_ns ? decision->wake_ns - now_ns : 0;
-	bool ticks = !stop_tick && !now_stopped && decision->flags & DYNTICK_WAS_OFF && now_delta_tick_ns > 0;
-	u64 tick_ns = ticks ? (u64)now_delta_tick_ns : U64_MAX / 2;
+	u64 left = left_ns(record);
+	bool ticks = !(choice & DYNTICK_STOP_TICK) && !now.stopped && record->flags & DYNTICK_WAS_OFF &&
+		     now.delta_tick_ns > 0;
+	u64 tick_ns = ticks ? (u64)now.delta_tick_ns : U64_MAX / 2;
 
-	if (driver.states[state].flags & CPUIDLE_FLAG_POLLING && poll_limit(device) < tick_ns)
+	if (polling >> state_of(choice) & 1 && poll_limit(device) < tick_ns)
 		return left > poll_limit(device) + POLL_SLACK_NS ? poll_limit(device) : 0;
 	return left > tick_ns + TICK_SLACK_NS ? tick_ns : 0;
 }
 
-static struct dyntick_part *last_part(void)
+/* The state that suits the sleep: the deepest enabled one whose residency and latency do. */
+static inline bool is_right(const struct dyntick_record *record, int state)
 {
-	return (struct dyntick_part *)((char *)output + DYNTICK_OUTPUT_BYTES) + output->parts - 1;
+	u32 fits = record->fits & allowed;
+
+	if (unlikely(!fits))
+		return state == __builtin_ctz(~(u32)record->disabled);
+	return fits >> state == 1;
 }
 
-static void select_step(const struct dyntick_decision *decision, u32 number, u8 *states)
+static inline bool goes_on(const struct dyntick_record *record, u32 choice)
 {
-	struct cpuidle_device *device = &devices[decision->cpu];
+	u32 flags = record->flags & (DYNTICK_GOT_TICK | DYNTICK_WAS_OFF);
 
-	output->decision = (u64)number + 1;
-	now_decision = decision;
-	now_cpu = decision->cpu;
-	now_ns = decision->select_ns;
-	now_latency_ns = min(decision->latency_ns, limit_ns);
-	now_sleep_length_ns = decision->sleep_length_ns;
-	now_delta_tick_ns = decision->delta_tick_ns;
-	now_stopped = decision->flags & DYNTICK_STOPPED;
-	prepare_device(device, decision);
-	for (int i = 0; i < driver.state_count; i++)
-		device->states_usage[i].disable = decision->disabled >> i & 1;
-	int state = select_state(device, number);
+	return flags == DYNTICK_GOT_TICK && choice & DYNTICK_STOP_TICK;
+}
+
+static void put_part(u32 number, u32 choice, u64 duration_ns, int flags)
+{
+	struct dyntick_part *part = &parts[output->parts++];
+
+	part->duration_ns = duration_ns;
+	part->decision = number;
+	part->state = choice & ~DYNTICK_WAS_CUT;
+	part->flags = flags;
+}
+
+/* The choices for a sleep that a tick or the limit of polling may cut; the last one. */
+static noinline u32 cut_sleep(struct cpuidle_device *device, const struct dyntick_record *record, u32 number, u32 choice)
+{
+	bool was_cut = false;
+
 	for (int cuts = 0; cuts < DYNTICK_MOST_CUTS; cuts++) {
-		u64 short_ns = cut(device, decision, state, last_part()->flags & DYNTICK_STOP_TICK);
+		int state = state_of(choice);
+		u64 short_ns = cut(device, record, choice);
+
 		if (!short_ns)
 			break;
-		bool polled = driver.states[state].flags & CPUIDLE_FLAG_POLLING && short_ns == poll_limit(device);
-		now_stopped |= last_part()->flags & DYNTICK_STOP_TICK;
-		last_part()->flags |= DYNTICK_CUT;
-		now_sleep_length_ns -= short_ns;
-		now_delta_tick_ns -= short_ns;
-		if (now_delta_tick_ns <= 0)
-			now_delta_tick_ns += TICK_NSEC;
+		was_cut = true;
+		bool polled = polling >> state & 1 && short_ns == poll_limit(device);
+		now.stopped |= (choice & DYNTICK_STOP_TICK) != 0;
+		put_part(number, choice, short_ns, DYNTICK_CUT);
+		now.sleep_length_ns -= short_ns;
+		now.delta_tick_ns -= short_ns;
+		if (now.delta_tick_ns <= 0)
+			now.delta_tick_ns += input->tick_ns;
 		reflect(device, state, short_ns, !polled, polled);
-		state = select_state(device, number);
+		choice = choose(device);
 	}
-	states[number] = state;
+	if (!was_cut)
+		return choice;
+	int state = state_of(choice);
+	put_part(number, choice, left_ns(record) + input->state[state].leaving_ns,
+		 is_right(record, state) * DYNTICK_RIGHT | goes_on(record, choice) * DYNTICK_GOES_ON);
+	return choice | DYNTICK_WAS_CUT;
 }
 
-static void reflect_step(const struct dyntick_decision *decision, u32 number, const u8 *states)
+static inline void count(const struct dyntick_record *record, u32 choice)
 {
-	struct cpuidle_device *device = &devices[decision->cpu];
-	u8 state = states[number];
-	u64 residency_ns = decision->residency_ns;
+	int state = state_of(choice);
+	u32 verdict = (record->misses >> 2 * state & DYNTICK_MISS) | is_right(record, state) * DYNTICK_VERDICT_RIGHT |
+		      (record->chosen == state) * DYNTICK_VERDICT_SAME |
+		      goes_on(record, choice) * DYNTICK_VERDICT_GOES_ON;
 
-	output->decision = (u64)number + 1;
-	now_decision = decision;
-	now_cpu = decision->cpu;
-	now_stopped = decision->flags & DYNTICK_STOPPED;
-	/* The begin of the last part. */
-	now_ns = since_ns[decision->cpu];
-	if (state != decision->chosen || now_ns != decision->select_ns)
-		residency_ns = (decision->wake_ns > now_ns ? decision->wake_ns - now_ns : 0) + input->state[state].leaving_ns;
-	reflect(device, state, residency_ns, decision->flags & DYNTICK_GOT_TICK,
-		residency_ns >= poll_limit(device));
+	output->counts[state][verdict]++;
 }
 
-int main(int count, char **arguments)
+static inline u32 select_step(struct cpuidle_device *device, const struct dyntick_record *record, u32 number)
 {
-	if (count != 6)
+	now.cpu = record->cpu;
+	now.now_ns = record->select_ns;
+	now.latency_ns = min((s64)record->latency_us * NSEC_PER_USEC, limit_ns);
+	now.sleep_length_ns = record->sleep_length_ns;
+	now.delta_tick_ns = record->delta_tick_ns;
+	now.stopped = record->flags & DYNTICK_STOPPED;
+	now.got_tick = false;
+	if (unlikely(!device->enabled))
+		prepare_device(device, record->cpu);
+	if (unlikely(disabled[record->cpu] != record->disabled))
+		disable_states(device, record->disabled);
+	u32 choice = choose(device);
+	bool may_tick = !(choice & DYNTICK_STOP_TICK) && record->flags & DYNTICK_WAS_OFF;
+	if (unlikely(may_tick || polling >> state_of(choice) & 1))
+		choice = cut_sleep(device, record, number, choice);
+	if (likely(!(choice & DYNTICK_WAS_CUT)))
+		count(record, choice);
+	choices[number] = choice;
+	return choice;
+}
+
+/* Now is the begin of the last part. */
+static inline void reflect_step(struct cpuidle_device *device, const struct dyntick_record *record, int state, bool was_cut)
+{
+	u64 residency_ns = record->residency_ns;
+
+	now.stopped = record->flags & DYNTICK_STOPPED;
+	if (state != record->chosen || was_cut)
+		residency_ns = left_ns(record) + input->state[state].leaving_ns;
+	reflect(device, state, residency_ns, record->flags & DYNTICK_GOT_TICK, residency_ns >= poll_limit(device));
+}
+
+static noinline void fall_asleep(const struct dyntick_record *record, u32 choice)
+{
+	struct asleep *cpu = &asleep[record->cpu];
+
+	cpu->record = record;
+	cpu->since_ns = now.now_ns;
+	cpu->state = state_of(choice);
+	cpu->was_cut = choice & DYNTICK_WAS_CUT;
+}
+
+static noinline void wake_up(u32 number)
+{
+	const struct asleep *cpu = &asleep[number];
+
+	now.cpu = number;
+	now.now_ns = cpu->since_ns;
+	reflect_step(&devices[number], cpu->record, cpu->state, cpu->was_cut);
+}
+
+/* Lets go of the pages between both; where the next one begins. */
+static char *forget(char *from, const void *to)
+{
+	size_t bytes = ((const char *)to - from) & ~4095UL;
+
+	if (bytes)
+		syscall(SYS_madvise, from, bytes, MADV_DONTNEED);
+	return from + bytes;
+}
+
+/* Replays some records, of which the first decision has this number; the number after the last one. */
+static u32 replay(const struct dyntick_record *record, const struct dyntick_record *end, u32 number)
+{
+	for (; record < end; record++) {
+		struct cpuidle_device *device = &devices[record->cpu];
+
+		if (unlikely(record->flags & DYNTICK_END)) {
+			wake_up(record->cpu);
+			continue;
+		}
+		output->decision = (u64)number + 1;
+		u32 choice = select_step(device, record, number++);
+		if (likely(record->flags & DYNTICK_ENDS))
+			reflect_step(device, record, state_of(choice), choice & DYNTICK_WAS_CUT);
+		else
+			fall_asleep(record, choice);
+	}
+	return number;
+}
+
+/* The records between which pages are let go: 4 MiB. */
+#define AT_ONCE 65536
+
+int main(int argc, char **arguments)
+{
+	if (argc != 7)
 		return 2;
-	limit_ns = strtoll(arguments[5], NULL, 10);
+	u64 decisions = strtoull(arguments[5], NULL, 10);
+	limit_ns = strtoll(arguments[6], NULL, 10);
 	input = map(arguments[1], arguments[2], PROT_READ);
 	output = map(arguments[3], arguments[4], PROT_READ | PROT_WRITE);
 	if (input->magic != DYNTICK_MAGIC)
 		return 2;
-	decisions = (const void *)((const char *)input + DYNTICK_INPUT_BYTES);
-	const u32 *steps = (const void *)(decisions + input->decisions);
-	u8 *states = malloc(input->decisions + 1);
-	if (!states)
-		return 2;
+	const struct dyntick_record *record = (const void *)((const char *)input + DYNTICK_INPUT_BYTES);
+	const struct dyntick_record *end = record + input->records;
+	choices = (u8 *)output + DYNTICK_OUTPUT_BYTES;
+	parts = (void *)(choices + (decisions + 4095) / 4096 * 4096);
+	char *read_to = (char *)record, *chosen_to = (char *)choices, *cut_to = (char *)parts;
 	confine();
 	prepare_driver();
 	dyntick_init();
@@ -288,16 +394,14 @@ int main(int count, char **arguments)
 		fail(DYNTICK_NOT_REGISTERED, 0);
 	if (!governor->select)
 		fail(DYNTICK_NO_SELECT, 0);
-	for (u64 i = 0; i < input->steps; i++) {
-		u32 number = steps[i] >> 1;
-		const struct dyntick_decision *decision = &decisions[number];
+	for (u32 number = 0; record < end;) {
+		const struct dyntick_record *next = end - record > AT_ONCE ? record + AT_ONCE : end;
 
-		if (steps[i] & 1) {
-			reflect_step(decision, number, states);
-		} else {
-			select_step(decision, number, states);
-			since_ns[decision->cpu] = now_ns;
-		}
+		number = replay(record, next, number);
+		record = next;
+		read_to = forget(read_to, record);
+		chosen_to = forget(chosen_to, choices + number);
+		cut_to = forget(cut_to, parts + output->parts);
 	}
 	leave(0);
 }

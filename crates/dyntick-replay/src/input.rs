@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The decisions of a trace in a file that any number of children read: it is made once for all governors.
+
+use crate::files::Elements;
+use crate::layout::{INPUT_BYTES, RECORD_BYTES, Record};
+use std::fs::File;
+use std::io::Result;
+
+/// Decisions in order of time.
+pub struct Input {
+    pub(crate) file: File,
+    /// Decisions, and ends of sleeps during which other CPUs did something.
+    pub(crate) records: u64,
+    /// The decisions.
+    pub decisions: u64,
+    /// The decisions whose recorded state is known.
+    pub known: u64,
+    pub(crate) states: usize,
+    pub(crate) marks: Vec<u64>,
+}
+
+/// The decisions under all assumptions about timers that no event shows.
+pub struct Inputs {
+    /// With what was seen of them.
+    pub seen: Input,
+    /// With the earliest that are possible.
+    pub earliest: Option<Input>,
+    /// With the latest.
+    pub latest: Option<Input>,
+}
+
+impl Input {
+    /// The distance of decisions whose place in the file is known.
+    pub(crate) const MARK: u64 = 1 << 16;
+
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        INPUT_BYTES as u64 + self.records * RECORD_BYTES as u64
+    }
+
+    /// The decisions from a multiple of [`Self::MARK`] on.
+    pub(crate) fn from_mark(&self, mark: usize) -> Decisions<'_> {
+        let record = self.marks.get(mark).copied().unwrap_or(self.records);
+        let at = INPUT_BYTES as u64 + record * RECORD_BYTES as u64;
+        Decisions(Elements::new(&self.file, at, self.records - record))
+    }
+
+    /// All decisions.
+    pub(crate) fn all(&self) -> Decisions<'_> {
+        self.from_mark(0)
+    }
+}
+
+/// Decisions, one after another.
+pub(crate) struct Decisions<'a>(Elements<'a, RECORD_BYTES>);
+
+impl Decisions<'_> {
+    /// The next one; none at the end.
+    pub fn next(&mut self) -> Result<Option<Record>> {
+        while let Some(bytes) = self.0.next()? {
+            let record = Record(*bytes);
+            if !record.is_end() {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
