@@ -1,57 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs a compiled governor on decisions: a confined child with both in shared memory.
+//! Runs a compiled governor on decisions: a confined child that reads them in a file and writes its choices into one.
 
-use crate::decision::{Decision, Part};
-use crate::layout::{self, Ending};
-use crate::{Program, ReplayError};
-use dyntick_idle::States;
+use crate::outcome::{self, Ending, Outcome};
+use crate::{Input, Program, ReplayError, files};
 use dyntick_kernels::programs::{end_with_this_one, limit};
 use dyntick_system::confine::hand_on;
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Resource, Signal};
-use std::fs::File;
-use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Decisions in memory that any number of children read.
-pub struct Input {
-    file: File,
-    bytes: usize,
-    states: usize,
-    decisions: usize,
-}
-
-impl Input {
-    /// Puts decisions, which must be in order of time on each CPU, into memory that never changes again.
-    ///
-    /// # Errors
-    /// Too many decisions, or no memory.
-    pub fn new(states: &States, hz: u32, decisions: &[Decision]) -> Result<Self, ReplayError> {
-        if decisions.len() >= layout::MOST_DECISIONS {
-            return Err(ReplayError::TooMany(decisions.len()));
-        }
-        let bytes = layout::input(states, hz, decisions);
-        let mut file = memory("dyntick-decisions")?;
-        file.write_all(&bytes)?;
-        seal(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
-        Ok(Self { file, bytes: bytes.len(), states: states.0.len(), decisions: decisions.len() })
-    }
-}
-
-fn memory(name: &str) -> std::io::Result<File> {
-    Ok(memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?.into())
-}
-
-fn seal(file: &File, seals: SealFlags) -> std::io::Result<()> {
-    Ok(fcntl_add_seals(file, seals)?)
-}
-
 /// The CPU time of a child, s: a governor that makes a decision in 100 µs is not slow yet.
-fn cpu_seconds(decisions: usize) -> u64 {
-    60 + decisions as u64 / 10_000
+fn cpu_seconds(decisions: u64) -> u64 {
+    60 + decisions / 10_000
 }
 
 impl Program {
@@ -59,29 +20,23 @@ impl Program {
     ///
     /// # Errors
     /// A crash, an endless loop or the choice of an unknown state, with the number of the decision.
-    pub fn run(&self, input: &Input, latency_ns: i64) -> Result<Vec<Part>, ReplayError> {
-        let bytes = layout::output_bytes(input.decisions);
-        let output = memory("dyntick-choices")?;
-        output.set_len(bytes as u64)?;
-        seal(&output, SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    pub fn run(&self, input: &Input, latency_ns: i64) -> Result<Outcome, ReplayError> {
+        let bytes = outcome::bytes(input.decisions);
+        let output = files::temporary()?;
+        output.set_len(bytes)?;
         let descriptors = [input.file.as_raw_fd(), output.as_raw_fd()];
-        let mut inner = Command::new(self.path());
-        for number in
-            [descriptors[0] as i64, input.bytes as i64, descriptors[1] as i64, bytes as i64, latency_ns]
-        {
-            inner.arg(number.to_string());
-        }
-        let mut outer = self.walls.clone().read(self.folder()).around(&inner)?;
+        let mut inner = Command::new(&self.path);
+        let numbers = [descriptors[0] as u64, input.bytes(), descriptors[1] as u64, bytes, input.decisions];
+        inner.args(numbers.map(|number| number.to_string())).arg(latency_ns.to_string());
+        let mut outer = self.walls.around(&inner)?;
         hand_on(&mut outer, &descriptors);
         limit(&mut outer, Resource::Cpu, cpu_seconds(input.decisions));
         end_with_this_one(&mut outer, Signal::KILL);
         let status = outer.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
-        let mut head = [0; 32];
-        output.read_exact_at(&mut head, 0)?;
-        let ending = Ending::read(&head);
+        let ending = Ending::read(&output)?;
         self.judge(status, &ending)?;
-        parts(&output, &ending, input)
-            .ok_or_else(|| self.crash(&ending, "it overwrote its results".to_owned()))
+        let overwritten = || self.crash(&ending, "it overwrote its results".to_owned());
+        Outcome::read(output, &ending, input)?.ok_or_else(overwritten)
     }
 
     fn judge(&self, status: ExitStatus, ending: &Ending) -> Result<(), ReplayError> {
@@ -112,7 +67,9 @@ fn how(status: ExitStatus) -> String {
     let signal = status.signal().or_else(|| status.code().filter(|code| *code > 128).map(|code| code - 128));
     match signal {
         Some(libc::SIGSEGV) => "SIGSEGV: an access to memory that is not its own".to_owned(),
-        Some(libc::SIGBUS) => "SIGBUS: an access to memory that is not its own".to_owned(),
+        Some(libc::SIGBUS) => {
+            "SIGBUS: an access to memory that is not its own, or no space in $TMPDIR".to_owned()
+        }
         Some(libc::SIGFPE) => "SIGFPE: a division by zero".to_owned(),
         Some(libc::SIGILL) => "SIGILL: BUG() or an unreachable place".to_owned(),
         Some(libc::SIGSYS) => "SIGSYS: a system call, and a governor has none".to_owned(),
@@ -120,17 +77,4 @@ fn how(status: ExitStatus) -> String {
         Some(signal) => format!("signal {signal}"),
         None => format!("status {}", status.code().unwrap_or(-1)),
     }
-}
-
-/// The parts in the output; none if they are not what the runner writes.
-fn parts(output: &File, ending: &Ending, input: &Input) -> Option<Vec<Part>> {
-    let count = usize::try_from(ending.parts).ok()?;
-    let bytes = count.checked_mul(layout::PART_BYTES)?;
-    if layout::OUTPUT_BYTES + bytes > layout::output_bytes(input.decisions) {
-        return None;
-    }
-    let mut all = vec![0; bytes];
-    output.read_exact_at(&mut all, layout::OUTPUT_BYTES as u64).ok()?;
-    let read = |bytes: &[u8]| layout::part(bytes, input.states, input.decisions);
-    all.chunks_exact(layout::PART_BYTES).map(read).collect()
 }

@@ -22,74 +22,109 @@ const TIME_LIMIT: u32 = 120;
 pub struct Program {
     /// The governor's name.
     pub name: String,
-    folder: TempDir,
+    /// The sandbox, which shows the executable.
     pub(crate) walls: Walls,
-}
-
-impl Program {
     /// The executable.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("built/governor")
-    }
-
-    /// The folder that the executable is in.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
+    pub(crate) path: PathBuf,
+    /// Removed with this.
+    _folder: TempDir,
 }
 
-/// Compiles a governor for a kernel with `hz` ticks per second.
-///
-/// # Errors
-/// Without a compiler or a sandbox; if the governor needs a name that the stand-in lacks.
-pub fn compile(governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
-    if programs::find("cc").is_none() {
-        return Err(ReplayError::NoCompiler);
+/// Compiles governors: the runner, which is the same for all, once.
+pub struct Compiler {
+    walls: Walls,
+    runner: Vec<u8>,
+}
+
+impl Compiler {
+    /// Compiles the runner.
+    ///
+    /// # Errors
+    /// Without a compiler or a sandbox.
+    pub fn new() -> Result<Self, ReplayError> {
+        if programs::find("cc").is_none() {
+            return Err(ReplayError::NoCompiler);
+        }
+        let compiler = Self { walls: Walls::new()?, runner: Vec::new() };
+        let place = Place::new(|folder| {
+            for (name, text) in [("kernel.h", KERNEL_H), ("protocol.h", PROTOCOL_H), ("runner.c", RUNNER_C)] {
+                std::fs::write(folder.join(name), text)?;
+            }
+            Ok(())
+        })?;
+        compiler.run(&place, "the runner", &["-c", "runner.c", "-o", "built/runner.o"])?;
+        let runner = std::fs::read(place.real.join("built/runner.o"))?;
+        Ok(Self { runner, ..compiler })
     }
-    let folder = TempDir::with_prefix("dyntick-replay-")?;
-    let place = confine::real_path(folder.path());
-    lay_out(governor, &place)?;
-    let built = place.join("built");
-    std::fs::create_dir(&built)?;
-    confine::give(&built)?;
-    open_to_readers(&place)?;
-    let walls = Walls::new()?.read(&place);
-    let hz = format!("-DHZ={hz}");
-    let run = |arguments: &[&str]| -> Result<(), ReplayError> {
+
+    /// Compiles a governor for a kernel with `hz` ticks per second.
+    ///
+    /// # Errors
+    /// If the governor needs a name that the stand-in lacks.
+    pub fn compile(&self, governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
+        let place = Place::new(|folder| {
+            std::fs::write(folder.join("runner.o"), &self.runner)?;
+            lay_out(governor, folder)
+        })?;
+        let main = format!("source/{}", governor.main);
+        let mut defines = vec![format!("-DHZ={hz}")];
+        defines.extend(governor.defines.iter().map(|define| format!("-D{}={}", define.name, define.value)));
+        let mut words = vec!["-static", "-nostdinc", "-Iheaders", "-include", "kernel.h"];
+        if governor.stand_in.is_some() {
+            words.extend(["-include", "more.h"]);
+        }
+        // Without a declaration a function would return an int.
+        words.extend(["-Werror=implicit-function-declaration", "-Werror=int-conversion"]);
+        words.extend(defines.iter().map(String::as_str));
+        words.extend([&main, "runner.o", "-o", "built/governor"]);
+        self.run(&place, &governor.name, &words)?;
+        Ok(Program {
+            name: governor.name.clone(),
+            walls: self.walls.clone().read(&place.real),
+            path: place.real.join("built/governor"),
+            _folder: place.folder,
+        })
+    }
+
+    fn run(&self, place: &Place, name: &str, arguments: &[&str]) -> Result<(), ReplayError> {
         let mut inner = Command::new("cc");
-        inner.args(["-O2", "-std=gnu11", &hz]).args(arguments).current_dir(&place);
+        inner.args(["-O2", "-std=gnu11"]).args(arguments).current_dir(&place.real);
         inner.env("PATH", programs::path_in_usr()).env("LC_ALL", "C").env("HOME", "/tmp");
-        let mut outer = walls.clone().write(&built).around(&inner)?;
+        let walls = self.walls.clone().read(&place.real).write(&place.real.join("built"));
+        let mut outer = walls.around(&inner)?;
         programs::end_after(&mut outer, TIME_LIMIT);
         let output = outer.stdin(Stdio::null()).output()?;
         if output.status.success() {
             return Ok(());
         }
-        Err(meaning(&governor.name, &String::from_utf8_lossy(&output.stderr)))
-    };
-    let main = format!("source/{}", governor.main);
-    let defines: Vec<String> =
-        governor.defines.iter().map(|define| format!("-D{}={}", define.name, define.value)).collect();
-    let mut words = vec!["-nostdinc", "-Iheaders", "-include", "kernel.h"];
-    if governor.stand_in.is_some() {
-        words.extend(["-include", "more.h"]);
+        Err(meaning(name, &String::from_utf8_lossy(&output.stderr)))
     }
-    // Without a declaration a function would return an int.
-    words.extend(["-Werror=implicit-function-declaration", "-Werror=int-conversion"]);
-    words.extend(defines.iter().map(String::as_str));
-    words.extend(["-c", &main, "-o", "built/governor.o"]);
-    run(&words)?;
-    run(&["-static", "runner.c", "built/governor.o", "-o", "built/governor"])?;
-    Ok(Program { name: governor.name.clone(), folder, walls })
+}
+
+/// A folder that is compiled in.
+struct Place {
+    folder: TempDir,
+    real: PathBuf,
+}
+
+impl Place {
+    fn new(lay_out: impl FnOnce(&Path) -> std::io::Result<()>) -> Result<Self, ReplayError> {
+        let folder = TempDir::with_prefix("dyntick-replay-")?;
+        let real = confine::real_path(folder.path());
+        lay_out(&real)?;
+        let built = real.join("built");
+        std::fs::create_dir(&built)?;
+        confine::give(&built)?;
+        open_to_readers(&real)?;
+        Ok(Self { folder, real })
+    }
 }
 
 fn lay_out(governor: &Governor, place: &Path) -> std::io::Result<()> {
     let (headers, source) = (place.join("headers"), place.join("source"));
     std::fs::create_dir(&headers)?;
     std::fs::create_dir(&source)?;
-    for (name, text) in [("kernel.h", KERNEL_H), ("protocol.h", PROTOCOL_H), ("runner.c", RUNNER_C)] {
-        std::fs::write(place.join(name), text)?;
-    }
+    std::fs::write(place.join("kernel.h"), KERNEL_H)?;
     if let Some(more) = &governor.stand_in {
         std::fs::write(place.join("more.h"), more)?;
     }

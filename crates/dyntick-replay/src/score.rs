@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Scores choices: missed states, modelled latency and modelled energy; beside an oracle and static limits.
 
-use crate::{Decision, Part, Recorded};
-use dyntick_idle::{Energy, Inputs, Miss, Observed, Sleep, States, Tick, Wake, energy};
+use crate::Input;
+use crate::layout::{self, GOES_ON, MOST_STATES, RIGHT, Record, SAME, VERDICTS, within};
+use crate::outcome::{Counts, CutPart, Outcome};
+use dyntick_idle::{Energy, Meter, Miss, States};
 use dyntick_model::{CpuList, Machine};
 use dyntick_stats::Histogram;
-use std::collections::BTreeMap;
+use std::io::Result;
 
 /// A recording with the machine on which it is replayed.
 pub struct Ground<'a> {
     /// The decisions.
-    pub recorded: &'a Recorded,
+    pub input: &'a Input,
     /// The states.
     pub states: &'a States,
     /// The powers, for the energy.
@@ -19,8 +21,6 @@ pub struct Ground<'a> {
     pub cpus: &'a CpuList,
     /// The recorded window, ns.
     pub window: (u64, u64),
-    /// The latency limit that is added to the recorded ones, ns.
-    pub limit_ns: i64,
 }
 
 /// The score of one governor on one recording, or on several.
@@ -50,6 +50,26 @@ pub struct Score {
     pub would_go_on: u64,
 }
 
+/// Choices that need no governor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// The recorded choices; polling where they are not known.
+    Recorded,
+    /// An oracle that knows the end of each sleep: the deepest state whose target residency that reaches.
+    Oracle,
+    /// Always the deepest state within this latency, ns.
+    Within(i64),
+}
+
+/// A rule within a latency limit in addition to the recorded ones, ns; [`crate::Decision::NO_LIMIT`] for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruled {
+    /// The rule.
+    pub rule: Rule,
+    /// The limit.
+    pub limit_ns: i64,
+}
+
 impl Score {
     /// Adds the score on another recording.
     pub fn merge(&mut self, other: &Score) {
@@ -67,19 +87,7 @@ impl Score {
         self.known += other.known;
         self.would_go_on += other.would_go_on;
         self.energy = match (self.energy.take(), &other.energy) {
-            (Some(one), Some(other)) => Some(Energy {
-                window_ns: one.window_ns + other.window_ns,
-                active: one.active.plus(other.active),
-                transitions: one.transitions.plus(other.transitions),
-                idle: one.idle.plus(other.idle),
-                package: one.package.plus(other.package),
-                package_ns: one
-                    .package_ns
-                    .iter()
-                    .zip(&other.package_ns)
-                    .map(|(one, other)| one + other)
-                    .collect(),
-            }),
+            (Some(one), Some(other)) => Some(one.plus(other)),
             (one, other) => one.or_else(|| other.clone()),
         };
     }
@@ -88,159 +96,140 @@ impl Score {
     pub fn joules(&self) -> Option<f64> {
         self.energy.as_ref().map(|energy| energy.total().value)
     }
-}
 
-impl Ground<'_> {
-    /// The limit of a decision, ns.
-    fn limit_ns(&self, decision: &Decision) -> i64 {
-        decision.latency_ns.min(self.limit_ns)
-    }
-
-    /// Scores the choices of a governor.
-    pub fn score(&self, parts: &[Part]) -> Score {
-        let decisions = &self.recorded.decisions;
+    /// The score of sleeps that nothing cut.
+    fn of(counts: &Counts, states: &States, input: &Input) -> Self {
         let mut score = Score {
-            decisions: decisions.len() as u64,
-            choices: parts.len() as u64,
-            states: vec![0; self.states.0.len()],
+            decisions: input.decisions,
+            known: input.known,
+            states: vec![0; states.0.len()],
             ..Score::default()
         };
-        let mut latencies: BTreeMap<usize, u64> = BTreeMap::new();
-        for (part, end) in parts.iter().zip(ends(parts)) {
-            let decision = &decisions[part.decision as usize];
-            let Some(state) = self.states.get(part.state) else { continue };
-            score.states[part.state] += 1;
-            let is_recorded =
-                decision.chosen == Some(part.state as u8) && part.select_ns == decision.select_ns;
-            let duration_ns = match end {
-                Some(end_ns) => end_ns.saturating_sub(part.select_ns),
-                None if is_recorded => decision.residency_ns,
-                None => decision.wake_ns.saturating_sub(part.select_ns) + state.leaving_ns,
-            };
-            match self.states.judge(part.state, duration_ns) {
-                Some(Miss::Above) => score.too_deep += 1,
-                Some(Miss::Below) => score.too_shallow += 1,
-                None => {}
-            }
-            if end.is_none() {
-                *latencies.entry(part.state).or_default() += 1;
-                score.right += u64::from(self.ideal(decision) == Some(part.state));
-                score.known += u64::from(decision.chosen.is_some());
-                score.same += u64::from(is_recorded);
-                let went_on = part.stop_tick && decision.got_tick && !decision.tick_was_off;
-                score.would_go_on += u64::from(went_on);
+        for (place, (state, verdicts)) in states.0.iter().zip(counts).enumerate() {
+            for (verdict, count) in verdicts.iter().enumerate().filter(|(_, count)| **count > 0) {
+                score.chose(place, *count, layout::miss(verdict));
+                score.latency.add(state.leaving_ns, *count);
+                let counted = |flag: usize| if verdict & flag != 0 { *count } else { 0 };
+                score.right += counted(RIGHT);
+                score.same += counted(SAME);
+                score.would_go_on += counted(GOES_ON);
             }
         }
-        for (state, count) in latencies {
-            score.latency.add(self.states.0[state].leaving_ns, count);
-        }
-        score.energy = self.machine.map(|machine| {
-            let observed = Observed { sleeps: self.sleeps(parts), ..Observed::default() };
-            energy(machine, &observed, self.cpus, self.window)
-        });
         score
     }
 
-    /// The best state for a sleep whose end is known.
-    fn ideal(&self, decision: &Decision) -> Option<usize> {
-        let limit_ns = self.limit_ns(decision).max(0) as u64;
-        let fits = |place: usize| {
-            let state = &self.states.0[place];
-            let is_enabled = decision.disabled >> place & 1 == 0;
-            is_enabled && state.target_residency_ns <= decision.idle_ns() && state.exit_latency_ns <= limit_ns
-        };
-        let enabled = || (0..self.states.0.len()).find(|place| decision.disabled >> place & 1 == 0);
-        (0..self.states.0.len()).rev().find(|place| fits(*place)).or_else(enabled)
-    }
-
-    /// The recorded choices; polling where they are not known.
-    pub fn recorded(&self) -> Vec<Part> {
-        self.always(|decision| decision.chosen.map_or(0, usize::from))
-    }
-
-    /// The state of the oracle for a decision.
-    pub fn oracle_of(&self, decision: &Decision) -> usize {
-        self.ideal(decision).unwrap_or(0)
-    }
-
-    /// The choices of an oracle: the deepest state whose target residency the sleep reached.
-    pub fn oracle(&self) -> Vec<Part> {
-        self.always(|decision| self.oracle_of(decision))
-    }
-
-    /// The choices under a static latency limit, ns: always the deepest state that it allows.
-    pub fn within(&self, limit_ns: u64) -> Vec<Part> {
-        self.always(|decision| {
-            let limit_ns = self.limit_ns(decision).max(0).min(limit_ns.min(i64::MAX as u64) as i64);
-            let fits = |place: &usize| {
-                let is_enabled = decision.disabled >> place & 1 == 0;
-                is_enabled && self.states.0[*place].exit_latency_ns as i64 <= limit_ns
-            };
-            (0..self.states.0.len()).rev().find(fits).unwrap_or(0)
-        })
-    }
-
-    fn always(&self, choose: impl Fn(&Decision) -> usize) -> Vec<Part> {
-        let part = |(number, decision): (usize, &Decision)| Part {
-            select_ns: decision.select_ns,
-            decision: number as u32,
-            state: choose(decision),
-            stop_tick: true,
-            asked: false,
-            is_cut: false,
-        };
-        self.recorded.decisions.iter().enumerate().map(part).collect()
-    }
-
-    /// The sleeps that these choices lead to. A sleep whose state takes longer to leave ends no later than the next
-    /// one begins.
-    fn sleeps(&self, parts: &[Part]) -> Vec<Sleep> {
-        let decisions = &self.recorded.decisions;
-        let mut next: BTreeMap<u32, u64> = BTreeMap::new();
-        let mut latest = vec![u64::MAX; decisions.len()];
-        for (number, decision) in decisions.iter().enumerate().rev() {
-            latest[number] = next.insert(decision.cpu, decision.select_ns).unwrap_or(u64::MAX);
+    fn chose(&mut self, place: usize, count: u64, miss: Option<Miss>) {
+        self.choices += count;
+        self.states[place] += count;
+        match miss {
+            Some(Miss::Above) => self.too_deep += count,
+            Some(Miss::Below) => self.too_shallow += count,
+            None => {}
         }
-        let sleep = |(part, end): (&Part, Option<u64>)| {
-            let decision = &decisions[part.decision as usize];
-            let leaving_ns = self.states.get(part.state).map_or(0, |state| state.leaving_ns);
-            let left = decision.wake_ns.saturating_add(leaving_ns).min(latest[part.decision as usize]);
-            Sleep {
-                cpu: decision.cpu,
-                state: part.state,
-                entry_ns: part.select_ns,
-                exit_ns: end.unwrap_or(left).max(part.select_ns),
-                counted_ns: u64::MAX,
-                tick: Tick::Unknown,
-                next_timer_ns: None,
-                prediction: None,
-                inputs: Inputs::default(),
-                wake: Wake::Unknown,
+    }
+
+    /// Adds a part of a sleep that was cut.
+    fn add(&mut self, part: &CutPart, states: &States) {
+        let Some(state) = states.get(part.state) else { return };
+        self.chose(part.state, 1, states.judge(part.state, part.duration_ns));
+        if let Some((right, goes_on)) = part.last {
+            self.latency.add(state.leaving_ns, 1);
+            self.right += u64::from(right);
+            self.would_go_on += u64::from(goes_on);
+        }
+    }
+}
+
+impl Ground<'_> {
+    /// Scores the choices of a governor.
+    ///
+    /// # Errors
+    /// Those of reading the temporary files.
+    pub fn score(&self, outcome: &Outcome) -> Result<Score> {
+        let mut score = Score::of(&outcome.counts, self.states, self.input);
+        let mut parts = outcome.cut_parts();
+        while let Some(part) = parts.next()? {
+            part.iter().for_each(|part| score.add(part, self.states));
+        }
+        if let Some(mut meter) = self.meter() {
+            // The last part of a sleep ends with it, and those before end with the next one.
+            let mut open: Option<(u64, usize)> = None;
+            outcome.each_part(self.input, |record, part| {
+                meter.reach(record.select_ns());
+                if let Some((since_ns, state)) = open.take() {
+                    meter.add(record.cpu(), state, since_ns, part.select_ns);
+                }
+                if part.is_cut {
+                    open = Some((part.select_ns, part.state));
+                } else {
+                    meter.add(record.cpu(), part.state, part.select_ns, self.exit_ns(record, part.state));
+                }
+            })?;
+            score.energy = Some(meter.finish());
+        }
+        Ok(score)
+    }
+
+    fn meter(&self) -> Option<Meter<'_>> {
+        self.machine.map(|machine| Meter::new(machine, self.cpus, self.window))
+    }
+
+    /// The end of a sleep, ns. One whose state takes longer to leave ends no later than the next one begins.
+    fn exit_ns(&self, record: &Record, state: usize) -> u64 {
+        let leaving_ns = self.states.get(state).map_or(0, |state| state.leaving_ns);
+        let wake_ns = record.select_ns().saturating_add(record.idle_ns());
+        wake_ns.saturating_add(leaving_ns.min(record.gap_ns()))
+    }
+
+    /// Scores choices by rules, in one pass.
+    ///
+    /// # Errors
+    /// Those of reading the temporary files.
+    pub fn rules(&self, rules: &[Ruled]) -> Result<Vec<Score>> {
+        let allowed: Vec<u16> = rules.iter().map(|one| within(self.states, one.limit_ns)).collect();
+        let mut tallies: Vec<(Counts, Option<Meter<'_>>)> =
+            rules.iter().map(|_| ([[0; VERDICTS]; MOST_STATES], self.meter())).collect();
+        let mut records = self.input.all();
+        while let Some(record) = records.next()? {
+            for ((one, allowed), (counts, meter)) in rules.iter().zip(&allowed).zip(&mut tallies) {
+                let state = one.rule.state(&record, *allowed, self.states);
+                counts[state][record.verdict(state, *allowed, true)] += 1;
+                if let Some(meter) = meter {
+                    let exit_ns = self.exit_ns(&record, state);
+                    meter.reach(record.select_ns());
+                    meter.add(record.cpu(), state, record.select_ns(), exit_ns);
+                }
             }
+        }
+        let score = |(counts, meter): (Counts, Option<Meter<'_>>)| Score {
+            energy: meter.map(Meter::finish),
+            ..Score::of(&counts, self.states, self.input)
         };
-        parts.iter().zip(ends(parts)).map(sleep).collect()
+        Ok(tallies.into_iter().map(score).collect())
+    }
+
+    /// The state of the oracle.
+    pub fn oracle_of(&self, record: &Record, limit_ns: i64) -> usize {
+        Rule::Oracle.state(record, within(self.states, limit_ns), self.states)
     }
 }
 
-/// The end of each part that another of its sleep follows, ns; none for the last one of a sleep. The parts of a sleep
-/// follow one another.
-fn ends(parts: &[Part]) -> impl Iterator<Item = Option<u64>> + '_ {
-    let next = parts.iter().skip(1).map(Some).chain([None]);
-    parts.iter().zip(next).map(|(part, next)| next.filter(|_| part.is_cut).map(|next| next.select_ns))
-}
-
-/// The last state that was chosen for each decision. A table has at most ten states.
-pub fn chosen(parts: &[Part], decisions: usize) -> Vec<u8> {
-    let mut all = vec![0; decisions];
-    for part in parts.iter().filter(|part| !part.is_cut) {
-        all[part.decision as usize] = part.state as u8;
+impl Rule {
+    /// The choice, of the states that a limit allows.
+    fn state(self, record: &Record, allowed: u16, states: &States) -> usize {
+        let state = match self {
+            Rule::Recorded => record.chosen(),
+            Rule::Oracle => record.ideal(allowed),
+            Rule::Within(limit_ns) => record.deepest(allowed & within(states, limit_ns), states),
+        };
+        state.unwrap_or(0).min(MOST_STATES - 1)
     }
-    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Decision, Sorter};
     use dyntick_idle::State;
 
     const US: u64 = 1000;
@@ -259,7 +248,7 @@ mod tests {
     }
 
     /// Sleeps of 50 µs in C6, 5 ms in C1 and 5 ms in C6.
-    fn recorded() -> Recorded {
+    fn recorded() -> Input {
         let decision = |select_us: u64, idle_us: u64, chosen: u8| {
             let leaving_ns = states().0[usize::from(chosen)].leaving_ns;
             let wake_ns = (select_us + idle_us) * US;
@@ -273,54 +262,89 @@ mod tests {
                 ..Decision::default()
             }
         };
-        let decisions = vec![decision(0, 50, 2), decision(1000, 5000, 1), decision(10_000, 5000, 2)];
-        Recorded { decisions, ..Recorded::default() }
+        let mut sorter = Sorter::new(&states(), 250, false).unwrap();
+        for one in [decision(0, 50, 2), decision(1000, 5000, 1), decision(10_000, 5000, 2)] {
+            sorter.add(one).unwrap();
+        }
+        sorter.finish().unwrap().seen
     }
 
-    fn with_ground<T>(limit_ns: i64, work: impl FnOnce(&Ground<'_>) -> T) -> T {
-        let (recorded, states, cpus) = (recorded(), states(), "0".parse().unwrap());
+    fn scores(rules: &[(Rule, i64)]) -> Vec<Score> {
+        let (input, states, cpus) = (recorded(), states(), "0".parse().unwrap());
         let window = (0, 20_000 * US);
-        work(&Ground { recorded: &recorded, states: &states, machine: None, cpus: &cpus, window, limit_ns })
+        let ground = Ground { input: &input, states: &states, machine: None, cpus: &cpus, window };
+        let rules: Vec<Ruled> =
+            rules.iter().map(|(rule, limit_ns)| Ruled { rule: *rule, limit_ns: *limit_ns }).collect();
+        ground.rules(&rules).unwrap()
     }
 
     #[test]
     fn recorded_choices_are_scored_by_hand() {
-        with_ground(Decision::NO_LIMIT, |ground| {
-            let score = ground.score(&ground.recorded());
-            assert_eq!((score.decisions, score.choices, &score.states[..]), (3, 3, &[0, 1, 2][..]));
-            assert_eq!((score.too_deep, score.too_shallow, score.right), (1, 1, 1));
-            assert_eq!((score.same, score.known), (3, 3));
-            assert_eq!(score.latency.iter().collect::<Vec<_>>(), [(US, 1), (200 * US, 2)]);
-            let oracle = ground.score(&ground.oracle());
-            assert_eq!((oracle.right, oracle.too_deep, oracle.too_shallow), (3, 0, 0));
-            assert_eq!(chosen(&ground.oracle(), 3), [1, 2, 2]);
-            let mut twice = score.clone();
-            twice.merge(&oracle);
-            assert_eq!((twice.decisions, &twice.states[..]), (6, &[0, 2, 4][..]));
-        });
-        with_ground(20 * US as i64, |ground| {
-            assert_eq!(chosen(&ground.oracle(), 3), [1, 1, 1]);
-            assert_eq!(chosen(&ground.within(u64::MAX), 3), [1, 1, 1]);
-        });
+        let none = Decision::NO_LIMIT;
+        let [score, oracle] = scores(&[(Rule::Recorded, none), (Rule::Oracle, none)]).try_into().unwrap();
+        assert_eq!((score.decisions, score.choices, &score.states[..]), (3, 3, &[0, 1, 2][..]));
+        assert_eq!((score.too_deep, score.too_shallow, score.right), (1, 1, 1));
+        assert_eq!((score.same, score.known), (3, 3));
+        assert_eq!(score.latency.iter().collect::<Vec<_>>(), [(US, 1), (200 * US, 2)]);
+        assert_eq!((oracle.right, oracle.too_deep, oracle.too_shallow), (3, 0, 0));
+        assert_eq!(oracle.states, [0, 1, 2]);
+        let mut twice = score.clone();
+        twice.merge(&oracle);
+        assert_eq!((twice.decisions, &twice.states[..]), (6, &[0, 2, 4][..]));
+
+        let limit = 20 * US as i64;
+        let limited = scores(&[(Rule::Oracle, limit), (Rule::Within(i64::MAX), limit)]);
+        assert_eq!(limited.iter().map(|score| &score.states[..]).collect::<Vec<_>>(), [[0, 3, 0]; 2]);
     }
 
     /// A sleep of 5 ms that a tick after 2 ms cuts is two sleeps, and leaves the state at its end alone.
     #[test]
     fn a_cut_sleep_counts_as_several_choices() {
-        with_ground(Decision::NO_LIMIT, |ground| {
-            let mut parts = ground.recorded();
-            let part = Part { state: 0, ..parts[1].clone() };
-            parts[1] = Part { is_cut: true, ..part.clone() };
-            parts.insert(2, Part { select_ns: 3000 * US, state: 2, ..part });
-            let score = ground.score(&parts);
-            assert_eq!((score.decisions, score.choices, &score.states[..]), (3, 4, &[1, 0, 3][..]));
-            assert_eq!((score.same, score.right), (2, 2));
-            assert_eq!(score.latency.iter().collect::<Vec<_>>(), [(200 * US, 3)]);
-            assert_eq!(chosen(&parts, 3), [2, 2, 2]);
-            let sleeps = ground.sleeps(&parts);
-            let spans: Vec<_> =
-                sleeps.iter().map(|sleep| (sleep.entry_ns / US, sleep.exit_ns / US)).collect();
-            assert_eq!(spans, [(0, 250), (1000, 3000), (3000, 6200), (10_000, 15_200)]);
-        });
+        let (input, states) = (recorded(), states());
+        let mut counts = [[0; VERDICTS]; MOST_STATES];
+        let mut records = input.all();
+        for number in 0..3 {
+            let record = records.next().unwrap().unwrap();
+            if number != 1 {
+                counts[2][record.verdict(2, u16::MAX, true)] += 1;
+            }
+        }
+        let mut score = Score::of(&counts, &states, &input);
+        let part = |state, duration_us: u64, last| CutPart {
+            state,
+            duration_ns: duration_us * US,
+            last,
+            ..CutPart::default()
+        };
+        for part in [part(0, 2000, None), part(2, 3200, Some((true, false)))] {
+            score.add(&part, &states);
+        }
+        assert_eq!((score.decisions, score.choices, &score.states[..]), (3, 4, &[1, 0, 3][..]));
+        assert_eq!((score.same, score.right), (2, 2));
+        assert_eq!(score.latency.iter().collect::<Vec<_>>(), [(200 * US, 3)]);
+    }
+
+    /// The end of a sleep is no later than the next choice, even if the state takes longer to leave.
+    #[test]
+    fn sleeps_end_before_the_next_choice() {
+        let (input, states, cpus) = (recorded(), states(), "0".parse().unwrap());
+        let ground = Ground { input: &input, states: &states, machine: None, cpus: &cpus, window: (0, 1) };
+        let mut records = input.all();
+        let mut ends = Vec::new();
+        while let Some(record) = records.next().unwrap() {
+            ends.push([0, 2].map(|state| ground.exit_ns(&record, state) / US));
+        }
+        assert_eq!(ends, [[50, 250], [6000, 6200], [15_000, 15_200]]);
+        let close = |select_us: u64| Decision {
+            select_ns: select_us * US,
+            wake_ns: (select_us + 50) * US,
+            exit_ns: (select_us + 60) * US,
+            ..Decision::default()
+        };
+        let mut sorter = Sorter::new(&states, 250, false).unwrap();
+        [close(0), close(100)].into_iter().for_each(|one| sorter.add(one).unwrap());
+        let input = sorter.finish().unwrap().seen;
+        let record = input.all().next().unwrap().unwrap();
+        assert_eq!(ground.exit_ns(&record, 2) / US, 100);
     }
 }

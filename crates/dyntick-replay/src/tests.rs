@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Governors of Debian's kernel and small ones, compiled and run as a user's would be.
 
-use crate::{Decision, Governor, Input, Part, Program, ReplayError, SourceFile, Spec, compile};
-use dyntick_idle::{State, States};
+use crate::{
+    Compiler, Decision, Governor, Ground, Inputs, Lengths, Part, Program, ReplayError, Sorter, SourceFile,
+    Spec,
+};
+use dyntick_idle::{Miss, State, States};
 use dyntick_kernels::build::governors::{GOVERNORS, unpacked};
 use dyntick_kernels::cache::Cache;
+use dyntick_model::CpuList;
 use dyntick_system::confine::Walls;
 
 const HZ: u32 = 250;
@@ -37,8 +41,7 @@ fn timers(idle_ns: impl Iterator<Item = u64>) -> Vec<Decision> {
             wake_ns: select_ns + idle_ns,
             exit_ns: select_ns + idle_ns + 2000,
             residency_ns: idle_ns + 2000,
-            sleep_length_ns: idle_ns as i64,
-            delta_tick_ns: (idle_ns as i64).min(TICK_NS),
+            seen: Lengths { sleep_length_ns: idle_ns as i64, delta_tick_ns: (idle_ns as i64).min(TICK_NS) },
             latency_ns: Decision::NO_LIMIT,
             ..Decision::default()
         }
@@ -71,9 +74,29 @@ fn has_walls() -> bool {
     Walls::new().inspect_err(|error| eprintln!("skipped: {error}")).is_ok()
 }
 
+fn compile(governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
+    Compiler::new()?.compile(governor, hz)
+}
+
+fn inputs(decisions: &[Decision]) -> Inputs {
+    let mut sorter = Sorter::new(&states(), HZ, false).unwrap();
+    decisions.iter().for_each(|decision| sorter.add(decision.clone()).unwrap());
+    sorter.finish().unwrap()
+}
+
 fn choices(program: &Program, decisions: &[Decision]) -> Result<Vec<Part>, ReplayError> {
-    let input = Input::new(&states(), HZ, decisions)?;
-    program.run(&input, Decision::NO_LIMIT)
+    choices_within(program, decisions, Decision::NO_LIMIT)
+}
+
+fn choices_within(
+    program: &Program,
+    decisions: &[Decision],
+    limit_ns: i64,
+) -> Result<Vec<Part>, ReplayError> {
+    let input = inputs(decisions).seen;
+    let mut parts = Vec::new();
+    program.run(&input, limit_ns)?.each_part(&input, |_, part| parts.push(part.clone()))?;
+    Ok(parts)
 }
 
 fn chosen(parts: &[Part]) -> Vec<usize> {
@@ -176,16 +199,15 @@ fn decisions_of_all_cpus_are_in_order_of_time() {
         select_ns,
         wake_ns: select_ns + 10,
         exit_ns: select_ns + 20,
-        sleep_length_ns: 10,
-        delta_tick_ns: 10,
+        seen: Lengths { sleep_length_ns: 10, delta_tick_ns: 10 },
         latency_ns: Decision::NO_LIMIT,
         ..Decision::default()
     };
     let program = compile(&own("shared", &select), HZ).unwrap();
     let all = [sleep(0, 100), sleep(0, 300), sleep(7, 50), sleep(3000, 200)];
-    let mut parts = choices(&program, &all).unwrap();
-    parts.sort_by_key(|part| part.decision);
-    assert_eq!(chosen(&parts), [1, 3, 0, 2]);
+    // In order of time: CPU 7, CPU 0, CPU 3000, CPU 0 again.
+    let parts = choices(&program, &all).unwrap();
+    assert_eq!(chosen(&parts), [0, 1, 2, 3]);
 }
 
 fn debians(name: &str) -> Program {
@@ -212,8 +234,8 @@ fn governors_of_debians_kernel_choose_as_they_are_known_to() {
         let is_shallow = short[30..].iter().all(|state| *state < 3);
         assert!(is_shallow || name == "ladder", "{name}: {short:?}");
         // A limit of 20 µs excludes C6, whatever the governor.
-        let input = Input::new(&states(), HZ, &timers(std::iter::repeat_n(20_000_000, 40))).unwrap();
-        let limited = chosen(&program.run(&input, 20_000).unwrap());
+        let decisions = timers(std::iter::repeat_n(20_000_000, 40));
+        let limited = chosen(&choices_within(&program, &decisions, 20_000).unwrap());
         assert!(limited.iter().all(|state| *state < 3), "{name}: {limited:?}");
     }
     // Ladder climbs after four long sleeps in a state, and one suffices to leave polling.
@@ -221,6 +243,55 @@ fn governors_of_debians_kernel_choose_as_they_are_known_to() {
     assert_eq!(chosen(&choices(&ladder, &long).unwrap())[..10], [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
     let haltpoll = debians("haltpoll");
     assert_eq!(chosen(&choices(&haltpoll, &short).unwrap()).len(), 40);
+}
+
+/// The counts of the runner are those of the choices, one by one.
+#[test]
+fn the_runner_counts_what_it_chose() {
+    if !has_walls() {
+        return;
+    }
+    let mut decisions = timers((0..4000).map(|number: u64| 1000 << (number * 7 % 16)));
+    decisions.iter_mut().enumerate().for_each(|(number, decision)| {
+        decision.chosen = Some((number % 4) as u8);
+        decision.got_tick = number % 3 == 0;
+        decision.disabled = u16::from(number % 500 > 400) << 3;
+    });
+    let (states, cpus) = (states(), CpuList::first(1));
+    let input = inputs(&decisions).seen;
+    for (name, limit_ns) in [("menu", Decision::NO_LIMIT), ("teo", Decision::NO_LIMIT), ("menu", 20_000)] {
+        let outcome = debians(name).run(&input, limit_ns).unwrap();
+        let ground =
+            Ground { input: &input, states: &states, machine: None, cpus: &cpus, window: (0, u64::MAX) };
+        let score = ground.score(&outcome).unwrap();
+        let mut parts = Vec::new();
+        outcome.each_part(&input, |record, part| parts.push((*record, part.clone()))).unwrap();
+        let (mut too_deep, mut too_shallow, mut right, mut same, mut chosen) = (0, 0, 0, 0, [0; 4]);
+        for (place, (record, part)) in parts.iter().enumerate() {
+            let decision = &decisions[part.decision as usize];
+            let is_same = decision.chosen == Some(part.state as u8) && part.select_ns == decision.select_ns;
+            let slept_ns = match parts.get(place + 1) {
+                Some((_, next)) if part.is_cut => next.select_ns - part.select_ns,
+                _ if is_same => decision.residency_ns,
+                _ => decision.wake_ns - part.select_ns + states.0[part.state].leaving_ns,
+            };
+            match states.judge(part.state, slept_ns) {
+                Some(Miss::Above) => too_deep += 1,
+                Some(Miss::Below) => too_shallow += 1,
+                None => {}
+            }
+            chosen[part.state] += 1;
+            if !part.is_cut {
+                same += u64::from(is_same);
+                right += u64::from(ground.oracle_of(record, limit_ns) == part.state);
+            }
+        }
+        assert_eq!((score.decisions, score.choices), (4000, parts.len() as u64), "{name}");
+        assert_eq!(score.states, chosen, "{name}");
+        assert_eq!((score.too_deep, score.too_shallow), (too_deep, too_shallow), "{name}");
+        assert_eq!((score.right, score.same, score.known), (right, same, 4000), "{name}");
+        assert!(right > 1000 && too_deep > 0, "{name}: {score:?}");
+    }
 }
 
 /// A patch that comes with dyntick by both of its names, and one whose function the stand-in does not have.
