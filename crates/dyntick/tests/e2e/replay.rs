@@ -82,6 +82,63 @@ fn sleeps_have_their_ends(record: &Path) {
     assert_eq!((&idle["governor"], &idle["cpus"][0]["states"][1]["name"]), (&"menu".into(), &"C1".into()));
 }
 
+/// A trace of ftrace, of a CPU that sleeps for 2 ms and 20 µs by turns, with `more` events after each sleep.
+fn ftrace(path: &Path, more: &str) {
+    let mut text = String::from("# tracer: nop\n");
+    let mut at_us = 1_000_000;
+    for number in 0..400 {
+        let (state, idle_us) = if number % 2 == 0 { (3, 2000) } else { (1, 20) };
+        let mut line = |at_us: u64, event: &str| {
+            let (seconds, micros) = (at_us / 1_000_000, at_us % 1_000_000);
+            text += &format!("          <idle>-0       [001] d..1.  {seconds}.{micros:06}: {event}\n");
+        };
+        line(at_us, &format!("cpu_idle: state={state} cpu_id=1"));
+        line(at_us + idle_us, "cpu_idle: state=4294967295 cpu_id=1");
+        if !more.is_empty() {
+            line(at_us + idle_us + 1, more);
+        }
+        at_us += idle_us + 30;
+    }
+    std::fs::write(path, text).unwrap();
+}
+
+/// Without events of timers the next one lies between the wake-up and never, and so do the figures.
+#[test]
+fn a_trace_without_timers_has_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.txt");
+    ftrace(&file, "local_timer_entry: vector=236");
+    let arguments = ["--governor", "menu@6.12", "--governor", "teo@6.12", "--machine", "sapphire-rapids"];
+    let json: Value = serde_json::from_str(&replay(&file, &[&arguments[..], &["--json"]].concat())).unwrap();
+    let notes = json["notes"].as_array().unwrap();
+    let said = |words: &str| notes.iter().any(|note| note.as_str().unwrap().contains(words));
+    assert!(said("without timer:hrtimer_start, the next timer is the one that woke the CPU"), "{notes:?}");
+    assert_eq!(json["assumed"]["timer"], 400);
+    let menu = row(&json, "menu@6.12");
+    let bounds = &menu["bounds"]["mean_latency_ns"];
+    let (least, most) = (bounds["least"].as_f64().unwrap(), bounds["most"].as_f64().unwrap());
+    let mean = menu["latency"]["mean_ns"].as_f64().unwrap();
+    assert!(least <= mean && mean <= most && least < most, "{menu:#}");
+    // The timer woke it each time: seen is the same as the earliest.
+    assert_eq!(menu["agreement"]["of"], 400);
+    let page = replay(&file, &arguments);
+    assert!(page.contains("With the earliest and the latest timers that the trace allows"), "{page}");
+
+    let other = folder.path().join("other.txt");
+    std::fs::write(&other, "# tracer: nop\n app-7 [001] d..2. 1.000001: softirq_raise: vec=9 [action=RCU]\n")
+        .unwrap();
+    let refused = dyntick().arg("replay").arg(&other).args(arguments).output().unwrap();
+    let error = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{error}");
+    for words in ["it has no event power:cpu_idle", "dyntick record --idle --print trace-cmd"] {
+        assert!(error.contains(words), "{error}");
+    }
+    let printed = dyntick().args(["record", "--idle", "--print", "trace-cmd"]).output().unwrap();
+    assert!(text(&printed.stdout).contains("power:cpu_idle "), "{}", text(&printed.stdout));
+    let nameless = dyntick().arg("replay").arg(&file).args(["--governor", "menu@6.12"]).output().unwrap();
+    assert!(text(&nameless.stderr).contains("name a machine with --machine"), "{}", text(&nameless.stderr));
+}
+
 /// A limit of 20 µs excludes C6, for each variant of a sweep.
 #[test]
 fn a_sweep_is_replayed_under_each_limit() {

@@ -1,45 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The sleeps for which governors chose another state than the first one.
+//! The sleeps in which a governor chose otherwise than the first one: what had woken the CPU, and what would have been
+//! right.
 
-use super::Limit;
-use super::grounds::Grounds;
-use super::rows::{Choice, Choices};
+use super::grounds::{Grounds, Replayed};
 use dyntick_contract::replay::{Difference, DifferentChoice, DifferentWake};
-use dyntick_idle::Wake;
-use dyntick_model::function_of;
+use dyntick_replay::{Ground, Outcome, Record};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::io::Result;
 
-/// No timer is set half as far (`KTIME_MAX` less the uptime stands for none).
+/// A timer that is further away is none: `KTIME_MAX` less the uptime.
 const NO_TIMER_NS: i64 = i64::MAX / 2;
 
-/// The name of the recorded choices among governors.
+/// The name of the recorded choices.
 const RECORDED: &str = "recorded";
 
-/// Choices that are compared with those of the first governor.
-struct Compared<'a> {
-    name: &'a str,
-    limit: Limit,
-    chosen: &'a [Vec<u8>],
+/// A governor that is compared with the first one.
+pub struct Named<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The limit of both, ns; none without one.
+    pub limit_ns: Option<u64>,
+    /// The same for the kernel.
+    pub kernel_limit_ns: i64,
 }
 
-/// The differences of all governors, and of the recorded choices if they are known, from the first governor; with the
-/// first `first` sleeps of each.
-pub fn of(grounds: &Grounds, choices: &Choices, first: usize) -> Vec<Difference> {
-    let Some(base) = choices.all.first() else { return Vec::new() };
-    let others = choices.all.iter().filter(|choice| choice.name != base.name);
-    let compared = others.filter_map(|other| {
-        let is_base = |choice: &&Choice| choice.name == base.name && choice.limit == other.limit;
-        let base = choices.all.iter().find(is_base)?;
-        let other = Compared { name: &other.name, limit: other.limit, chosen: &other.chosen };
-        Some(difference(grounds, &base.chosen, &other, first))
-    });
-    let recorded: Option<Vec<Vec<u8>>> = grounds.records.iter().map(|record| record.chosen()).collect();
-    let recorded = recorded.filter(|_| base.limit == Limit(None)).map(|chosen| {
-        let other = Compared { name: RECORDED, limit: base.limit, chosen: &chosen };
-        difference(grounds, &base.chosen, &other, first)
-    });
-    compared.chain(recorded).collect()
+/// The differences of a governor from the first one over all records, with the first `first` sleeps.
+///
+/// # Errors
+/// Those of reading the temporary files.
+pub fn of(
+    grounds: &Grounds,
+    base: &[Outcome],
+    other: &[Outcome],
+    named: &Named<'_>,
+    first: usize,
+) -> Result<Difference> {
+    let mut differing = Differing::new(grounds, named, first);
+    for ((record, base), other) in grounds.records.iter().zip(base).zip(other) {
+        let input = &record.inputs.seen;
+        let ground = grounds.ground(record, input);
+        base.each_difference(other, input, |number, decision, one, two| {
+            differing.add(record, &ground, number, decision, [one, two]);
+        })?;
+    }
+    Ok(differing.finish())
+}
+
+/// The differences of the recorded choices from the first governor; none if they are not known.
+///
+/// # Errors
+/// Those of reading the temporary files.
+pub fn of_recorded(
+    grounds: &Grounds,
+    base: &[Outcome],
+    kernel_limit_ns: i64,
+    first: usize,
+) -> Result<Option<Difference>> {
+    if !grounds.records.iter().all(Replayed::is_chosen) {
+        return Ok(None);
+    }
+    let named = Named { name: RECORDED, limit_ns: None, kernel_limit_ns };
+    let mut differing = Differing::new(grounds, &named, first);
+    for (record, base) in grounds.records.iter().zip(base) {
+        let input = &record.inputs.seen;
+        let ground = grounds.ground(record, input);
+        base.each_difference_from_recorded(input, |number, decision, one, two| {
+            differing.add(record, &ground, number, decision, [one, two]);
+        })?;
+    }
+    Ok(Some(differing.finish()))
 }
 
 /// The key of sleeps that are counted together: the wake-up, and the two states.
@@ -52,61 +82,69 @@ struct Count {
     other_right: u64,
 }
 
-fn difference(grounds: &Grounds, base: &[Vec<u8>], other: &Compared<'_>, most: usize) -> Difference {
-    let mut counts: BTreeMap<Key, Count> = BTreeMap::new();
-    let mut first: Vec<DifferentChoice> = Vec::new();
-    let name = |state: usize| grounds.states.get(state).map(|state| state.name.clone()).unwrap_or_default();
-    for ((record, one), two) in grounds.records.iter().zip(base).zip(other.chosen) {
-        let ground = grounds.ground(record, &record.seen, other.limit.ns());
-        let pairs = one.iter().zip(two).enumerate();
-        for (number, (one, two)) in pairs.filter(|(_, (one, two))| one != two) {
-            let (one, two) = (usize::from(*one), usize::from(*two));
-            let decision = &record.seen.decisions[number];
-            let oracle = ground.oracle_of(decision);
-            let wake = in_words(&record.seen.sleeps[number].wake);
-            let count = counts.entry((wake.clone(), one, two)).or_default();
-            count.sleeps += 1;
-            count.first_right += u64::from(one == oracle);
-            count.other_right += u64::from(two == oracle);
-            if first.len() < most {
-                let timer = Some(decision.sleep_length_ns).filter(|ns| *ns < NO_TIMER_NS);
-                first.push(DifferentChoice {
-                    file: record.file.clone(),
-                    decision: number as u64 + 1,
-                    at_ns: decision.select_ns,
-                    cpu: decision.cpu,
-                    idle_ns: decision.idle_ns(),
-                    next_timer_ns: timer.map(|ns| ns.max(0) as u64),
-                    wake,
-                    first: name(one),
-                    other: name(two),
-                    oracle: name(oracle),
-                });
-            }
-        }
-    }
-    let sleeps = counts.values().map(|count| count.sleeps).sum();
-    let row = |((wake, one, two), count): (Key, Count)| DifferentWake {
-        wake,
-        first: name(one),
-        other: name(two),
-        sleeps: count.sleeps,
-        first_right: count.first_right,
-        other_right: count.other_right,
-    };
-    let mut wakes: Vec<DifferentWake> = counts.into_iter().map(row).collect();
-    wakes.sort_by_key(|row| Reverse(row.sleeps));
-    Difference { name: other.name.to_owned(), limit_ns: other.limit.0, sleeps, wakes, first }
+/// Differences that are counted.
+struct Differing<'a> {
+    grounds: &'a Grounds,
+    named: &'a Named<'a>,
+    counts: BTreeMap<Key, Count>,
+    most: usize,
+    first: Vec<DifferentChoice>,
 }
 
-/// The cause of a wake-up in words.
-fn in_words(wake: &Wake) -> String {
-    match wake {
-        Wake::Timer(Some(function)) => format!("timer {}", function_of(function)),
-        Wake::Timer(None) => "timer".to_owned(),
-        Wake::Interrupt(source) => format!("{source:?}").to_lowercase(),
-        Wake::Device(name) => format!("device {name}"),
-        Wake::Flag => "no interrupt".to_owned(),
-        Wake::Unknown => "unknown".to_owned(),
+impl<'a> Differing<'a> {
+    fn new(grounds: &'a Grounds, named: &'a Named<'a>, most: usize) -> Self {
+        Self { grounds, named, counts: BTreeMap::new(), most, first: Vec::new() }
+    }
+
+    fn name(&self, state: usize) -> String {
+        self.grounds.states.get(state).map(|state| state.name.clone()).unwrap_or_default()
+    }
+
+    fn add(
+        &mut self,
+        record: &Replayed,
+        ground: &Ground<'_>,
+        number: u64,
+        decision: &Record,
+        [one, two]: [usize; 2],
+    ) {
+        let oracle = ground.oracle_of(decision, self.named.kernel_limit_ns);
+        let wake = record.wake(decision.wake());
+        let count = self.counts.entry((wake.to_owned(), one, two)).or_default();
+        count.sleeps += 1;
+        count.first_right += u64::from(one == oracle);
+        count.other_right += u64::from(two == oracle);
+        if self.first.len() < self.most {
+            let timer = Some(decision.sleep_length_ns()).filter(|ns| *ns < NO_TIMER_NS);
+            self.first.push(DifferentChoice {
+                file: record.file.clone(),
+                decision: number + 1,
+                at_ns: decision.select_ns(),
+                cpu: decision.cpu(),
+                idle_ns: decision.idle_ns(),
+                next_timer_ns: timer.map(|ns| ns.max(0) as u64),
+                wake: wake.to_owned(),
+                first: self.name(one),
+                other: self.name(two),
+                oracle: self.name(oracle),
+            });
+        }
+    }
+
+    fn finish(mut self) -> Difference {
+        let sleeps = self.counts.values().map(|count| count.sleeps).sum();
+        let counts = std::mem::take(&mut self.counts);
+        let row = |((wake, one, two), count): (Key, Count)| DifferentWake {
+            wake,
+            first: self.name(one),
+            other: self.name(two),
+            sleeps: count.sleeps,
+            first_right: count.first_right,
+            other_right: count.other_right,
+        };
+        let mut wakes: Vec<DifferentWake> = counts.into_iter().map(row).collect();
+        wakes.sort_by_key(|row| Reverse(row.sleeps));
+        let (name, limit_ns) = (self.named.name.to_owned(), self.named.limit_ns);
+        Difference { name, limit_ns, sleeps, wakes, first: self.first }
     }
 }

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The records of a replay: their decisions, and the states between which governors choose.
+//! The records of a replay: their decisions, and the states between which governors choose. Each is read once, for all
+//! governors, and no more of it is kept in memory than some thousand sleeps of each CPU.
 
+use super::lacking::{DEFAULT_HZ, Lacking};
 use anyhow::{Context, Result, bail};
 use dyntick_contract::replay::{Assumed, IdleState};
-use dyntick_idle::{State, States, observe};
-use dyntick_model::{Machine, StateReading};
-use dyntick_record::{About, Record};
-use dyntick_replay::{Facts, Ground, Recorded, Timers, decisions};
+use dyntick_idle::{Observer, Sleep, State, States, Wake};
+use dyntick_model::{CpuList, Machine, StateReading, function_of};
+use dyntick_record::{IdleStates, Record};
+use dyntick_replay::{Decider, Decision, Facts, Ground, Input, Inputs, ReplayError, Sorter};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+
+/// The events after which sleeps are handed on.
+const AT_ONCE: u64 = 1 << 16;
+/// The most causes of wake-ups that have names of their own.
+const MOST_WAKES: usize = 1 << 12;
 
 /// The records.
 pub struct Grounds {
@@ -27,31 +35,31 @@ pub struct Grounds {
 pub struct Replayed {
     /// Its name.
     pub file: String,
-    /// Its facts, with the window and the CPUs.
-    pub about: About,
-    /// The decisions with the timers that were seen.
-    pub seen: Recorded,
-    /// The same with the earliest possible timers; none if all are known.
-    pub earliest: Option<Recorded>,
-    /// The same with the latest.
-    pub latest: Option<Recorded>,
+    /// Ticks per second.
+    pub hz: u32,
+    /// The decisions; the bounds only if timers are not known.
+    pub inputs: Inputs,
+    cpus: CpuList,
+    window_ns: (u64, u64),
+    wakes: Vec<String>,
+    assumed: dyntick_replay::Assumed,
 }
 
 impl Replayed {
-    /// The recorded state of each sleep; none if one is not known.
-    pub fn chosen(&self) -> Option<Vec<u8>> {
-        self.seen.decisions.iter().map(|decision| decision.chosen).collect()
+    /// True if the recorded states are known.
+    pub fn is_chosen(&self) -> bool {
+        self.inputs.seen.known == self.inputs.seen.decisions
     }
 
-    /// Ticks per second.
-    pub fn hz(&self) -> u32 {
-        self.about.machine.hz
+    /// The cause of a wake-up in words.
+    pub fn wake(&self, number: u16) -> &str {
+        self.wakes.get(usize::from(number)).map_or("another", String::as_str)
     }
 }
 
 impl Grounds {
-    /// Reads records.
-    pub fn open(files: &[PathBuf], machine: Option<Machine>) -> Result<Self> {
+    /// Reads records, with bounds or without.
+    pub fn open(files: &[PathBuf], machine: Option<Machine>, bounds: bool) -> Result<Self> {
         let mut grounds = Self {
             records: Vec::new(),
             states: machine.as_ref().map(|machine| States::from(&machine.idle)).unwrap_or_default(),
@@ -61,30 +69,95 @@ impl Grounds {
         };
         for file in files {
             let record = Record::open(file)?;
-            grounds.add(file, record)?;
+            grounds.add(file, &record, bounds)?;
         }
         Ok(grounds)
     }
 
-    fn add(&mut self, path: &Path, record: Record) -> Result<()> {
+    fn add(&mut self, path: &Path, record: &Record, bounds: bool) -> Result<()> {
         let file = path.display().to_string();
-        let about = record.about.clone();
+        let about = &record.about;
         let idle = about.idle.clone().unwrap_or_default();
+        let lacking = Lacking::of(about);
+        if let Some(reason) = lacking.refusal() {
+            bail!("cannot replay {file}: {reason}");
+        }
+        let (recorded, is_same) =
+            self.choose_states(&file, &idle, about.foreign.is_some(), about.idle.is_some())?;
+        match (self.records.is_empty(), self.governor == idle.governor) {
+            (true, _) => self.governor = idle.governor.clone(),
+            (false, false) => self.governor = String::new(),
+            (false, true) => {}
+        }
+        let hz = if about.machine.hz == 0 { DEFAULT_HZ } else { about.machine.hz };
+        let facts = Facts {
+            states: recorded,
+            hz,
+            disabled: idle.states.iter().map(|(cpu, states)| (*cpu, disabled(states))).collect(),
+            limits_ns: limits(&idle, &about.cpus),
+            cpus: about.cpus.clone(),
+            timers_known: lacking.timers_known(),
+        };
+        let mut reading = Reading {
+            decider: Decider::new(facts),
+            sorter: Sorter::new(&self.states, hz, bounds)?,
+            wakes: Vec::new(),
+            is_same,
+            sleeps: 0,
+            decisions: 0,
+        };
+        reading.read(record, hz, &file, &mut self.notes)?;
+        if reading.decisions == 0 {
+            bail!("cannot replay {file}: {}", lacking.no_sleep(reading.sleeps));
+        }
+        self.notes.extend(lacking.note(&file));
+        let left_out = reading.sleeps - reading.decisions;
+        if left_out > 0 && about.foreign.is_some() {
+            self.notes.push(format!(
+                "{file}: {left_out} sleeps are in states that the machine does not have, and left out: it is of another one"
+            ));
+        }
+        let assumed = reading.decider.assumed;
+        let mut inputs = reading.sorter.finish()?;
+        if assumed.timer == 0 {
+            (inputs.earliest, inputs.latest) = (None, None);
+        }
+        let (cpus, window_ns) = (about.cpus.clone(), about.window_ns);
+        self.records.push(Replayed { file, hz, inputs, cpus, window_ns, wakes: reading.wakes, assumed });
+        Ok(())
+    }
+
+    /// The states of a record, and if governors choose between the same ones.
+    fn choose_states(
+        &mut self,
+        file: &str,
+        idle: &IdleStates,
+        is_foreign: bool,
+        has_idle: bool,
+    ) -> Result<(States, bool)> {
         let readings = idle.states.values().next().map(Vec::as_slice).unwrap_or_default();
         let recorded = states_of(readings, self.machine.as_ref());
-        if recorded.0.is_empty() && self.machine.is_none() {
-            let why = if about.idle.is_some() {
-                "its machine has no idle states (no cpuidle driver)"
-            } else {
-                "it was recorded without --idle"
-            };
-            bail!("cannot replay {file}: {why}; name a machine with --machine, or record with --idle");
+        if recorded.0.is_empty() {
+            if self.machine.is_none() && is_foreign {
+                bail!(
+                    "cannot replay {file}: it does not have the machine's idle states; name a machine with --machine"
+                );
+            }
+            if self.machine.is_none() {
+                let why = if has_idle {
+                    "its machine has no idle states (no cpuidle driver)"
+                } else {
+                    "it was recorded without --idle"
+                };
+                bail!("cannot replay {file}: {why}; name a machine with --machine, or record with --idle");
+            }
+            return Ok((self.states.clone(), is_foreign));
         }
         if self.states.0.is_empty() {
             self.states = recorded.clone();
         }
         let is_same = recorded == self.states || is_alike(&recorded, &self.states);
-        if !is_same && !recorded.0.is_empty() && self.machine.is_none() {
+        if !is_same && self.machine.is_none() {
             bail!(
                 "{file} has other idle states than {}: name a machine with --machine",
                 self.records[0].file
@@ -95,63 +168,17 @@ impl Grounds {
                 "{file} was recorded with other idle states: its wake-ups are kept, and its choices are not compared"
             ));
         }
-        match (self.records.is_empty(), self.governor == idle.governor) {
-            (true, _) => self.governor = idle.governor.clone(),
-            (false, false) => self.governor = String::new(),
-            (false, true) => {}
-        }
-        let trace = record.trace.decode().with_context(|| format!("{file} is damaged"))?;
-        let observed = observe(&trace.events, about.machine.hz);
-        if observed.sleeps.is_empty() {
-            bail!("cannot replay {file}: it has no idle period; record with `dyntick record --idle`");
-        }
-        let lost: u64 = trace.lost.values().sum();
-        if lost > 0 {
-            self.notes.push(format!("{file}: {lost} events were lost, and with them idle periods"));
-        }
-        let bits = |states: &Vec<StateReading>| {
-            states
-                .iter()
-                .take(16)
-                .enumerate()
-                .fold(0, |bits, (place, state)| bits | u16::from(state.disabled) << place)
-        };
-        let limits = idle.limits.clone().unwrap_or_default();
-        let limit = |cpu: u32| Some((cpu, u64::from(limits.of_cpu(cpu)?) * 1000));
-        let facts = Facts {
-            states: if recorded.0.is_empty() { self.states.clone() } else { recorded },
-            hz: about.machine.hz,
-            disabled: idle.states.iter().map(|(cpu, states)| (*cpu, bits(states))).collect(),
-            limits_ns: about.cpus.iter().filter_map(limit).collect(),
-            cpus: about.cpus.clone(),
-        };
-        let make = |timers| {
-            let mut recorded = decisions(&observed, &facts, timers);
-            if !is_same {
-                recorded.decisions.iter_mut().for_each(|decision| {
-                    decision.chosen = None;
-                    decision.disabled = 0;
-                });
-            }
-            recorded
-        };
-        let seen = make(Timers::Seen);
-        let is_assumed = seen.assumed.timer > 0;
-        let [earliest, latest] =
-            [Timers::Earliest, Timers::Latest].map(|timers| is_assumed.then(|| make(timers)));
-        self.records.push(Replayed { file, about, seen, earliest, latest });
-        Ok(())
+        Ok((recorded, is_same))
     }
 
-    /// The ground of a record with some of its decisions.
-    pub fn ground<'a>(&'a self, record: &'a Replayed, recorded: &'a Recorded, limit_ns: i64) -> Ground<'a> {
+    /// The ground of a record with its decisions under one assumption.
+    pub fn ground<'a>(&'a self, record: &'a Replayed, input: &'a Input) -> Ground<'a> {
         Ground {
-            recorded,
+            input,
             states: &self.states,
             machine: self.machine.as_ref(),
-            cpus: &record.about.cpus,
-            window: record.about.window_ns,
-            limit_ns,
+            cpus: &record.cpus,
+            window: record.window_ns,
         }
     }
 
@@ -169,13 +196,88 @@ impl Grounds {
     pub fn assumed(&self) -> Assumed {
         let mut sum = Assumed::default();
         for record in &self.records {
-            sum.decisions += record.seen.decisions.len() as u64;
-            sum.timer += record.seen.assumed.timer;
-            sum.tick += record.seen.assumed.tick;
-            sum.next_tick += record.seen.assumed.next_tick;
+            sum.decisions += record.inputs.seen.decisions;
+            sum.timer += record.assumed.timer;
+            sum.tick += record.assumed.tick;
+            sum.next_tick += record.assumed.next_tick;
         }
         sum
     }
+}
+
+/// A record on its way to decisions.
+struct Reading {
+    decider: Decider,
+    sorter: Sorter,
+    wakes: Vec<String>,
+    is_same: bool,
+    sleeps: u64,
+    decisions: u64,
+}
+
+impl Reading {
+    fn read(&mut self, record: &Record, hz: u32, file: &str, notes: &mut Vec<String>) -> Result<()> {
+        let mut observer = Observer::new(hz);
+        let (mut events, mut failed) = (0u64, None);
+        let merged = record.trace.events(|event| {
+            observer.step(event);
+            events += 1;
+            if events % AT_ONCE == 0 {
+                failed = self.add(&observer.take().sleeps).err();
+            }
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        let lost: u64 = merged.with_context(|| format!("{file} is damaged"))?.lost.values().sum();
+        self.add(&observer.finish().sleeps)?;
+        if lost > 0 {
+            notes.push(format!("{file}: {lost} events were lost, and with them idle periods"));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, sleeps: &[Sleep]) -> std::result::Result<(), ReplayError> {
+        for sleep in sleeps {
+            self.sleeps += 1;
+            let Some(decision) = self.decider.decision(sleep) else { continue };
+            self.decisions += 1;
+            let wake = self.number_of(&sleep.wake);
+            let (chosen, disabled) =
+                if self.is_same { (decision.chosen, decision.disabled) } else { (None, 0) };
+            self.sorter.add(Decision { wake, chosen, disabled, ..decision })?;
+        }
+        Ok(())
+    }
+
+    fn number_of(&mut self, wake: &Wake) -> u16 {
+        let words = in_words(wake);
+        let number = self.wakes.iter().position(|known| *known == words);
+        number.unwrap_or_else(|| {
+            if self.wakes.len() < MOST_WAKES {
+                self.wakes.push(words);
+                self.wakes.len() - 1
+            } else {
+                MOST_WAKES
+            }
+        }) as u16
+    }
+}
+
+/// The disabled states, one bit each.
+fn disabled(states: &[StateReading]) -> u16 {
+    states
+        .iter()
+        .take(16)
+        .enumerate()
+        .fold(0, |bits, (place, state)| bits | u16::from(state.disabled) << place)
+}
+
+/// The latency limits of the CPUs, ns.
+fn limits(idle: &IdleStates, cpus: &CpuList) -> std::collections::BTreeMap<u32, u64> {
+    let limits = idle.limits.clone().unwrap_or_default();
+    cpus.iter().filter_map(|cpu| Some((cpu, u64::from(limits.of_cpu(cpu)?) * 1000))).collect()
 }
 
 /// The recorded states. The machine has their times to the nanosecond; sysfs does not.
@@ -197,4 +299,16 @@ fn states_of(readings: &[StateReading], machine: Option<&Machine>) -> States {
 fn is_alike(one: &States, other: &States) -> bool {
     let key = |state: &State| (state.name.clone(), state.exit_latency_ns, state.target_residency_ns);
     one.0.iter().map(key).eq(other.0.iter().map(key))
+}
+
+/// The cause of a wake-up in words.
+fn in_words(wake: &Wake) -> String {
+    match wake {
+        Wake::Timer(Some(function)) => format!("timer {}", function_of(function)),
+        Wake::Timer(None) => "timer".to_owned(),
+        Wake::Interrupt(source) => format!("{source:?}").to_lowercase(),
+        Wake::Device(name) => format!("device {name}"),
+        Wake::Flag => "no interrupt".to_owned(),
+        Wake::Unknown => "unknown".to_owned(),
+    }
 }

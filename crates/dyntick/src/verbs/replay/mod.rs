@@ -3,6 +3,7 @@
 
 mod differences;
 mod grounds;
+mod lacking;
 mod page;
 mod rows;
 
@@ -15,7 +16,7 @@ use dyntick_model::units::Nanos;
 use dyntick_replay::{Decision, Governor, Spec, sweep};
 use dyntick_study::machine;
 use grounds::Grounds;
-use rows::{Choices, Row};
+use rows::{Choices, MOST_WITH_BOUNDS, Row};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -33,7 +34,7 @@ Examples:
                                     with a patch, and modelled energy
   dyntick replay *.dt --sweep \"mine.c -DMARGIN=0..100:5\" --qos none,20us")]
 pub struct Arguments {
-    /// Records of `dyntick record --idle`
+    /// Records of `dyntick record --idle`, or a trace.dat, a perf.data or a text with power:cpu_idle
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// A governor: NAME@VERSION of Debian's kernels (menu@6.12, teo@7.2, ladder@sid) or a C file, then +PATCH for each
@@ -92,10 +93,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     dyntick_system::leave_half_of_memory();
     let machine = arguments.machine.as_deref().map(machine::find).transpose()?;
     let governors = governors(arguments)?;
-    let grounds = Grounds::open(&arguments.files, machine)?;
-    let choices = Choices::of(&grounds, &governors, &arguments.qos)?;
-    let rows = choices.rows(&grounds);
-    let differences = differences::of(&grounds, &choices, arguments.first);
+    let grounds = Grounds::open(&arguments.files, machine, governors.len() <= MOST_WITH_BOUNDS)?;
+    let choices = Choices::of(&grounds, &governors, &arguments.qos, arguments.first)?;
+    let differences = choices.differences();
+    let rows = choices.rows(&grounds)?;
     let replay = Replay {
         files: arguments.files.iter().map(|file| file.display().to_string()).collect(),
         recorded_governor: grounds.governor.clone(),

@@ -2,35 +2,36 @@
 //! Runs the governors on all cores, and scores them.
 
 use super::Limit;
+use super::differences::{self, Named};
 use super::grounds::{Grounds, Replayed};
 use anyhow::Result;
-use dyntick_contract::replay::{Agreement, Between, Bounds, Joules, Kind, Latency, Scored};
-use dyntick_replay::{Governor, Ground, Input, Part, Program, Recorded, ReplayError, Score, chosen, compile};
+use dyntick_contract::replay::{Agreement, Between, Bounds, Difference, Joules, Kind, Latency, Scored};
+use dyntick_replay::{Compiler, Governor, Outcome, Program, ReplayError, Rule, Ruled, Score};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
 
-/// The choices of all governors under all limits.
+/// Bounds of more governors than these would say little and take three times as long.
+pub const MOST_WITH_BOUNDS: usize = 8;
+
+/// The choices of all governors under all limits, scored.
 pub struct Choices {
     /// One for each governor and limit, in this order.
-    pub all: Vec<Choice>,
+    all: Vec<Choice>,
     limits: Vec<Limit>,
+    recorded: Option<Difference>,
 }
 
 /// The choices of a governor under a limit.
-pub struct Choice {
-    /// Its name.
-    pub name: String,
-    /// Its source.
-    pub origin: String,
-    /// The limit.
-    pub limit: Limit,
-    /// The last choice for each sleep of each record. A sweep has many variants, so no more of them is kept.
-    pub chosen: Vec<Vec<u8>>,
-    /// The score.
+struct Choice {
+    name: String,
+    origin: String,
+    limit: Limit,
     score: Score,
     /// The scores with the earliest and with the latest timers.
     bounds: Vec<Score>,
+    /// From those of the first governor.
+    difference: Option<Difference>,
 }
 
 /// A row of the table.
@@ -43,55 +44,82 @@ pub struct Row {
     bounds: Vec<Score>,
 }
 
-/// The decisions of a record in shared memory, under each assumption.
-struct Inputs {
-    seen: Input,
-    earliest: Option<Input>,
-    latest: Option<Input>,
+/// What all governors are run on.
+struct Runs<'a> {
+    grounds: &'a Grounds,
+    governors: &'a [Governor],
+    limits: &'a [Limit],
+    compiler: Compiler,
+    /// The number of differences that are listed.
+    first: usize,
+    base: Base,
+}
+
+/// The choices of the first governor, under each limit and on each record. They are kept, as those of the others are
+/// compared with them; of a sweep's variants no more than a score is.
+#[derive(Default)]
+struct Base {
+    /// None before it ran; without anything if it failed.
+    outcomes: Mutex<Option<Arc<[Vec<Outcome>]>>>,
+    ready: Condvar,
+}
+
+impl Base {
+    fn set(&self, outcomes: Vec<Vec<Outcome>>) {
+        *self.outcomes.lock().unwrap_or_else(|error| error.into_inner()) = Some(outcomes.into());
+        self.ready.notify_all();
+    }
+
+    /// Waits for them. The first governor is the first that is begun.
+    fn get(&self) -> Arc<[Vec<Outcome>]> {
+        let outcomes = self.outcomes.lock().unwrap_or_else(|error| error.into_inner());
+        let ready = self.ready.wait_while(outcomes, |outcomes| outcomes.is_none());
+        let ready = ready.unwrap_or_else(|error| error.into_inner());
+        ready.clone().unwrap_or_default()
+    }
 }
 
 impl Choices {
-    /// Runs the governors.
-    pub fn of(grounds: &Grounds, governors: &[Governor], limits: &[Limit]) -> Result<Self> {
-        let inputs = grounds.records.iter().map(|record| inputs(grounds, record));
-        let inputs: Vec<Inputs> = inputs.collect::<Result<_, ReplayError>>()?;
-        // Bounds of many variants would say little and take three times as long.
-        let with_bounds = governors.len() <= 8;
-        let run = |number: usize| choices_of(&governors[number], grounds, &inputs, limits, with_bounds);
+    /// Runs the governors, on all cores.
+    pub fn of(grounds: &Grounds, governors: &[Governor], limits: &[Limit], first: usize) -> Result<Self> {
+        let (compiler, base) = (Compiler::new()?, Base::default());
+        let runs = Runs { grounds, governors, limits, compiler, first, base };
         let mut all = Vec::new();
-        for choices in on_all_cores(governors.len(), &run) {
+        for choices in on_all_cores(governors.len(), &|number| runs.of(number)) {
             all.extend(choices?);
         }
-        Ok(Self { all, limits: limits.to_vec() })
+        let unlimited = limits.iter().position(|limit| *limit == Limit(None));
+        let base = runs.base.get();
+        let recorded = match unlimited.and_then(|place| base.get(place)) {
+            Some(base) => differences::of_recorded(grounds, base, Limit(None).ns(), first)?,
+            None => None,
+        };
+        Ok(Self { all, limits: limits.to_vec(), recorded })
+    }
+
+    /// The differences of all governors, and of the recorded choices if they are known, from the first governor.
+    pub fn differences(&self) -> Vec<Difference> {
+        let of = self.all.iter().filter_map(|choice| choice.difference.clone());
+        of.chain(self.recorded.clone()).collect()
     }
 
     /// The rows of the table.
-    pub fn rows(&self, grounds: &Grounds) -> Vec<Row> {
-        let row = |choice: &Choice| Row {
-            name: choice.name.clone(),
-            origin: choice.origin.clone(),
+    ///
+    /// # Errors
+    /// Those of reading the temporary files.
+    pub fn rows(self, grounds: &Grounds) -> Result<Vec<Row>> {
+        let row = |Choice { name, origin, limit, score, bounds, .. }: Choice| Row {
+            name,
+            origin,
             kind: Kind::Governor,
-            limit: choice.limit,
-            score: choice.score.clone(),
-            bounds: choice.bounds.clone(),
+            limit,
+            score,
+            bounds,
         };
-        let mut rows: Vec<Row> = self.all.iter().map(row).collect();
-        rows.extend(recorded(grounds));
-        for limit in &self.limits {
-            rows.push(oracle(grounds, *limit));
-            rows.extend(best_static(grounds, *limit));
-        }
-        rows
+        let mut rows: Vec<Row> = self.all.into_iter().map(row).collect();
+        rows.extend(by_rules(grounds, &self.limits)?);
+        Ok(rows)
     }
-}
-
-fn inputs(grounds: &Grounds, record: &Replayed) -> Result<Inputs, ReplayError> {
-    let input = |recorded: &Recorded| Input::new(&grounds.states, record.hz(), &recorded.decisions);
-    Ok(Inputs {
-        seen: input(&record.seen)?,
-        earliest: record.earliest.as_ref().map(input).transpose()?,
-        latest: record.latest.as_ref().map(input).transpose()?,
-    })
 }
 
 /// The results of `work` for all numbers, in their order.
@@ -116,92 +144,137 @@ fn on_all_cores<T: Send>(count: usize, work: &(impl Fn(usize) -> T + Sync)) -> V
     done.into_inner().unwrap_or_else(|error| error.into_inner()).into_values().collect()
 }
 
-fn choices_of(
-    governor: &Governor,
-    grounds: &Grounds,
-    inputs: &[Inputs],
-    limits: &[Limit],
-    with_bounds: bool,
-) -> Result<Vec<Choice>, ReplayError> {
-    // Kernels of several records may have other ticks.
-    let mut programs: BTreeMap<u32, Program> = BTreeMap::new();
-    for record in &grounds.records {
-        if let std::collections::btree_map::Entry::Vacant(entry) = programs.entry(record.hz()) {
-            entry.insert(compile(governor, record.hz())?);
+impl Runs<'_> {
+    /// The choices of a governor under each limit.
+    fn of(&self, number: usize) -> Result<Vec<Choice>, ReplayError> {
+        let run = self.outcomes(number);
+        if number > 0 {
+            let (mut choices, outcomes) = run?;
+            // Empty if the first governor failed: then there is nothing to compare with.
+            let base = self.base.get();
+            for ((choice, outcomes), base) in choices.iter_mut().zip(&outcomes).zip(&*base) {
+                let (name, limit) = (choice.name.as_str(), choice.limit);
+                let named = Named { name, limit_ns: limit.0, kernel_limit_ns: limit.ns() };
+                let difference = differences::of(self.grounds, base, outcomes, &named, self.first)?;
+                choice.difference = Some(difference);
+            }
+            return Ok(choices);
         }
-    }
-    let mut all = Vec::new();
-    for limit in limits {
-        let (mut last, mut score) = (Vec::new(), Score::default());
-        let mut bounds = [Score::default(), Score::default()];
-        let mut is_bounded = false;
-        for (record, inputs) in grounds.records.iter().zip(inputs) {
-            let program = &programs[&record.hz()];
-            let parts = program.run(&inputs.seen, limit.ns())?;
-            score.merge(&grounds.ground(record, &record.seen, limit.ns()).score(&parts));
-            last.push(chosen(&parts, record.seen.decisions.len()));
-            let extremes = [(&inputs.earliest, &record.earliest), (&inputs.latest, &record.latest)];
-            for (bound, (input, recorded)) in bounds.iter_mut().zip(extremes) {
-                let (Some(input), Some(recorded), true) = (input, recorded, with_bounds) else { continue };
-                let parts = program.run(input, limit.ns())?;
-                bound.merge(&grounds.ground(record, recorded, limit.ns()).score(&parts));
-                is_bounded = true;
+        match run {
+            Ok((choices, outcomes)) => {
+                self.base.set(outcomes);
+                Ok(choices)
+            }
+            Err(error) => {
+                self.base.set(Vec::new());
+                Err(error)
             }
         }
-        all.push(Choice {
-            name: governor.name.clone(),
-            origin: governor.origin.clone(),
-            limit: *limit,
-            chosen: last,
-            score,
-            bounds: if is_bounded { bounds.to_vec() } else { Vec::new() },
-        });
     }
-    Ok(all)
+
+    /// The choices of a governor under each limit, and on each record.
+    fn outcomes(&self, number: usize) -> Result<(Vec<Choice>, Vec<Vec<Outcome>>), ReplayError> {
+        let governor = &self.governors[number];
+        // Kernels of several records may have other ticks.
+        let mut programs: BTreeMap<u32, Program> = BTreeMap::new();
+        for record in &self.grounds.records {
+            if !programs.contains_key(&record.hz) {
+                programs.insert(record.hz, self.compiler.compile(governor, record.hz)?);
+            }
+        }
+        let (mut choices, mut all) = (Vec::new(), Vec::new());
+        for limit in self.limits {
+            let mut choice = Choice {
+                name: governor.name.clone(),
+                origin: governor.origin.clone(),
+                limit: *limit,
+                score: Score::default(),
+                bounds: Vec::new(),
+                difference: None,
+            };
+            let mut outcomes = Vec::new();
+            for record in &self.grounds.records {
+                outcomes.push(choice.run(self.grounds, record, &programs[&record.hz])?);
+            }
+            choices.push(choice);
+            all.push(outcomes);
+        }
+        Ok((choices, all))
+    }
 }
 
-/// The score of choices that need no governor.
-fn of_all(grounds: &Grounds, limit: Limit, choose: impl Fn(&Ground<'_>) -> Vec<Part>) -> Score {
-    let mut sum = Score::default();
-    for record in &grounds.records {
-        let ground = grounds.ground(record, &record.seen, limit.ns());
-        sum.merge(&ground.score(&choose(&ground)));
+impl Choice {
+    /// Runs the governor on a record, and adds the scores.
+    fn run(
+        &mut self,
+        grounds: &Grounds,
+        record: &Replayed,
+        program: &Program,
+    ) -> Result<Outcome, ReplayError> {
+        let (inputs, limit_ns) = (&record.inputs, self.limit.ns());
+        let score = |input| -> Result<(Outcome, Score), ReplayError> {
+            let outcome = program.run(input, limit_ns)?;
+            let score = grounds.ground(record, input).score(&outcome)?;
+            Ok((outcome, score))
+        };
+        for (place, input) in [&inputs.earliest, &inputs.latest].into_iter().enumerate() {
+            let Some(input) = input else { continue };
+            self.bounds.resize(2, Score::default());
+            self.bounds[place].merge(&score(input)?.1);
+        }
+        let (outcome, seen) = score(&inputs.seen)?;
+        self.score.merge(&seen);
+        Ok(outcome)
     }
-    sum
 }
 
 fn row(name: String, kind: Kind, limit: Limit, score: Score) -> Row {
     Row { name, origin: String::new(), kind, limit, score, bounds: Vec::new() }
 }
 
-/// The recorded choices, if they are of these states.
-fn recorded(grounds: &Grounds) -> Option<Row> {
-    if grounds.records.iter().any(|record| record.chosen().is_none()) {
-        return None;
-    }
-    let score = of_all(grounds, Limit(None), |ground| ground.recorded());
-    let governor = if grounds.governor.is_empty() { "unknown" } else { &grounds.governor };
-    Some(row(format!("recorded ({governor})"), Kind::Recorded, Limit(None), score))
-}
-
-fn oracle(grounds: &Grounds, limit: Limit) -> Row {
-    row("oracle".to_owned(), Kind::Oracle, limit, of_all(grounds, limit, |ground| ground.oracle()))
-}
-
-/// The best static limit: of least energy, or without powers the one that agrees with the oracle most often.
-fn best_static(grounds: &Grounds, limit: Limit) -> Option<Row> {
+/// The choices that need no governor, each record read once: the recorded ones if they are of these states, and for each
+/// limit those of an oracle and of the best static limit.
+fn by_rules(grounds: &Grounds, limits: &[Limit]) -> Result<Vec<Row>> {
     let mut latencies: Vec<u64> = grounds.states.0.iter().map(|state| state.exit_latency_ns).collect();
     latencies.sort_unstable();
     latencies.dedup();
-    latencies.retain(|ns| limit.0.is_none_or(|limit_ns| *ns <= limit_ns));
-    let rows = latencies.into_iter().map(|ns| {
-        let score = of_all(grounds, limit, |ground| ground.within(ns));
-        row(format!("at most {}", dyntick_report::numbers::duration(ns as f64)), Kind::Static, limit, score)
-    });
-    rows.min_by(|one, other| {
-        let energy = |row: &Row| row.score.joules().unwrap_or(0.0);
-        energy(one).total_cmp(&energy(other)).then(other.score.right.cmp(&one.score.right))
-    })
+    let mut rows: Vec<(Ruled, Row)> = Vec::new();
+    let mut ask = |rule, limit: Limit, name: String, kind| {
+        let row = row(name, kind, limit, Score::default());
+        rows.push((Ruled { rule, limit_ns: limit.ns() }, row));
+    };
+    if grounds.records.iter().all(Replayed::is_chosen) {
+        let governor = if grounds.governor.is_empty() { "unknown" } else { &grounds.governor };
+        ask(Rule::Recorded, Limit(None), format!("recorded ({governor})"), Kind::Recorded);
+    }
+    for limit in limits {
+        ask(Rule::Oracle, *limit, "oracle".to_owned(), Kind::Oracle);
+        for ns in latencies.iter().filter(|ns| limit.0.is_none_or(|limit_ns| **ns <= limit_ns)) {
+            let name = format!("at most {}", dyntick_report::numbers::duration(*ns as f64));
+            ask(Rule::Within(i64::try_from(*ns).unwrap_or(i64::MAX)), *limit, name, Kind::Static);
+        }
+    }
+    let rules: Vec<Ruled> = rows.iter().map(|(ruled, _)| *ruled).collect();
+    for record in &grounds.records {
+        let scores = grounds.ground(record, &record.inputs.seen).rules(&rules)?;
+        rows.iter_mut().zip(&scores).for_each(|((_, row), score)| row.score.merge(score));
+    }
+    let mut kept: Vec<Row> = Vec::new();
+    for (_, row) in rows {
+        match kept.last_mut() {
+            // Of the static limits the best: of least energy, or without powers the one that agrees with the oracle
+            // most often; of equal ones the first.
+            Some(best) if best.kind == Kind::Static && row.kind == Kind::Static => {
+                let energy = |row: &Row| row.score.joules().unwrap_or(0.0);
+                let order = energy(&row).total_cmp(&energy(best));
+                if order.then(best.score.right.cmp(&row.score.right)).is_lt() {
+                    *best = row;
+                }
+            }
+            _ => kept.push(row),
+        }
+    }
+    Ok(kept)
 }
 
 impl Row {
