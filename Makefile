@@ -123,11 +123,13 @@ room:
 deny:
 	$(CARGO) deny check
 
-## bench   where the time of one virtual-time case goes, stage by stage, and virtme-ng beside it
+## bench   where the time of one virtual-time case goes, stage by stage, and virtme-ng beside it; replayed governors beside
+##         a bare loop over them
 bench: build
 	@scripts/setup studies
 	$(BINARY) lab bench adaptive-ticks
 	scripts/bench-virtme $(BINARY) || [ $$? -eq 3 ]
+	$(CARGO) run --release --quiet --locked -p dyntick-replay --example speed
 
 ## bench-record  recording and explaining a storm of events, and perf and trace-cmd beside it (root)
 bench-record: build
