@@ -162,8 +162,19 @@ pub struct Difference {
     pub sleeps: u64,
     /// The differences by what woke the CPU, the most frequent first.
     pub wakes: Vec<DifferentWake>,
+    /// The differences of the recorded choices by their reasons; empty for governors.
+    pub reasons: Vec<DifferentReason>,
     /// The first of them (`--first`).
     pub first: Vec<DifferentChoice>,
+}
+
+/// Differences with one reason.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DifferentReason {
+    /// The reason, in words.
+    pub reason: String,
+    /// The number of sleeps.
+    pub sleeps: u64,
 }
 
 /// Differences with one cause of the wake-up.

@@ -42,6 +42,8 @@ pub struct Decision {
     pub tick_was_off: bool,
     /// True if the tick's handler ran at the end of the sleep.
     pub got_tick: bool,
+    /// True if no event shows whether the tick ran, or when the next one was due.
+    pub tick_is_assumed: bool,
     /// The number of what woke the CPU: the caller's.
     pub wake: u16,
 }

@@ -23,6 +23,7 @@ const GOT_TICK: u8 = 2;
 const WAS_OFF: u8 = 4;
 const ENDS: u8 = 8;
 const END: u8 = 16;
+const TICK_ASSUMED: u8 = 32;
 /// No state of a recording.
 const NO_STATE: u8 = 255;
 /// `CPUIDLE_NAME_LEN`, with the zero at its end.
@@ -103,7 +104,8 @@ impl Record {
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         let flags = flag(decision.tick_stopped, STOPPED)
             | flag(decision.got_tick, GOT_TICK)
-            | flag(decision.tick_was_off, WAS_OFF);
+            | flag(decision.tick_was_off, WAS_OFF)
+            | flag(decision.tick_is_assumed, TICK_ASSUMED);
         put(&[decision.chosen.unwrap_or(NO_STATE), flags]);
         Self(bytes)
     }
@@ -143,6 +145,11 @@ impl Record {
     /// The time to the next timer without the tick, ns.
     pub fn sleep_length_ns(&self) -> i64 {
         i64::from_ne_bytes(self.word(24))
+    }
+
+    /// True if no event shows whether the tick ran, or when the next one was due.
+    pub fn tick_is_assumed(&self) -> bool {
+        self.0[61] & TICK_ASSUMED != 0
     }
 
     fn latency_ns(&self) -> u64 {

@@ -5,6 +5,7 @@ use crate::decision::Part;
 use crate::files::Elements;
 use crate::input::Input;
 use crate::layout::{MOST_STATES, Record, VERDICTS};
+use crate::reason::{Reason, Reasons};
 use std::fs::File;
 use std::io::Result;
 use std::os::unix::fs::FileExt;
@@ -195,21 +196,31 @@ impl Outcome {
         Ok(())
     }
 
-    /// The same with the recorded states, where they are known.
+    /// The same with the recorded states, where they are known, and the reason for each. `others` are the choices of the
+    /// same governor with other timers that the trace allows.
     ///
     /// # Errors
     /// Those of reading the temporary files.
     pub fn each_difference_from_recorded(
         &self,
+        others: &[&Outcome],
         input: &Input,
-        mut each: impl FnMut(u64, &Record, usize, usize),
+        mut each: impl FnMut(u64, &Record, usize, usize, Reason),
     ) -> Result<()> {
         let (mut records, mut choices) = (input.all(), self.choices(0));
-        let mut number = 0;
+        let mut others: Vec<_> = others.iter().map(|other| other.choices(0)).collect();
+        let (mut number, mut reasons) = (0, Reasons::default());
         while let (Some(record), Some([choice])) = (records.next()?, choices.next()?) {
             let state = usize::from(choice & STATE);
-            if let Some(chosen) = record.chosen().filter(|chosen| *chosen != state) {
-                each(number, &record, state, chosen);
+            let mut is_chosen_with_others = false;
+            for other in &mut others {
+                let other = other.next()?.map(|[choice]| usize::from(choice & STATE));
+                is_chosen_with_others |= other == record.chosen();
+            }
+            let differs = record.chosen().filter(|chosen| *chosen != state);
+            let reason = reasons.next(&record, differs.is_some(), is_chosen_with_others);
+            if let Some((chosen, reason)) = differs.zip(reason) {
+                each(number, &record, state, chosen, reason);
             }
             number += 1;
         }

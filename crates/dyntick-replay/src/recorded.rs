@@ -94,6 +94,7 @@ impl Decider {
             tick_stopped: inputs.tick == Tick::Stopped,
             tick_was_off: sleep.tick == Tick::Stopped,
             got_tick: inputs.ticked,
+            tick_is_assumed: tick_is_assumed || inputs.tick == Tick::Unknown,
             wake: 0,
         })
     }

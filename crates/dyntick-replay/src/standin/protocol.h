@@ -26,6 +26,7 @@ enum {
 	DYNTICK_WAS_OFF = 4, /* the tick was stopped while the CPU slept */
 	DYNTICK_ENDS = 8, /* the sleep ends before anything happens on another CPU */
 	DYNTICK_END = 16, /* no decision: the end of the CPU's last one, whose sleep went on meanwhile */
+	DYNTICK_TICK_ASSUMED = 32, /* no event shows the tick; not for the runner */
 };
 
 /* A decision with all that no choice changes, so that scoring one takes a few instructions. */

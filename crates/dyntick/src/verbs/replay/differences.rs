@@ -3,8 +3,8 @@
 //! right.
 
 use super::grounds::{Grounds, Replayed};
-use dyntick_contract::replay::{Difference, DifferentChoice, DifferentWake};
-use dyntick_replay::{Ground, Outcome, Record};
+use dyntick_contract::replay::{Difference, DifferentChoice, DifferentReason, DifferentWake};
+use dyntick_replay::{Ground, Outcome, Reason, Record};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Result;
@@ -14,6 +14,14 @@ const NO_TIMER_NS: i64 = i64::MAX / 2;
 
 /// The name of the recorded choices.
 const RECORDED: &str = "recorded";
+
+/// The choices of a governor on a record.
+pub struct Ran {
+    /// With the timers that were seen.
+    pub seen: Outcome,
+    /// With the earliest and the latest that are possible, if some are not known.
+    pub extremes: Vec<Outcome>,
+}
 
 /// A governor that is compared with the first one.
 pub struct Named<'a> {
@@ -31,8 +39,8 @@ pub struct Named<'a> {
 /// Those of reading the temporary files.
 pub fn of(
     grounds: &Grounds,
-    base: &[Outcome],
-    other: &[Outcome],
+    base: &[Ran],
+    other: &[Ran],
     named: &Named<'_>,
     first: usize,
 ) -> Result<Difference> {
@@ -40,20 +48,20 @@ pub fn of(
     for ((record, base), other) in grounds.records.iter().zip(base).zip(other) {
         let input = &record.inputs.seen;
         let ground = grounds.ground(record, input);
-        base.each_difference(other, input, |number, decision, one, two| {
+        base.seen.each_difference(&other.seen, input, |number, decision, one, two| {
             differing.add(record, &ground, number, decision, [one, two]);
         })?;
     }
     Ok(differing.finish())
 }
 
-/// The differences of the recorded choices from the first governor; none if they are not known.
+/// The differences of the recorded choices from the first governor, with their reasons; none if they are not known.
 ///
 /// # Errors
 /// Those of reading the temporary files.
 pub fn of_recorded(
     grounds: &Grounds,
-    base: &[Outcome],
+    base: &[Ran],
     kernel_limit_ns: i64,
     first: usize,
 ) -> Result<Option<Difference>> {
@@ -62,14 +70,31 @@ pub fn of_recorded(
     }
     let named = Named { name: RECORDED, limit_ns: None, kernel_limit_ns };
     let mut differing = Differing::new(grounds, &named, first);
+    let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
     for (record, base) in grounds.records.iter().zip(base) {
         let input = &record.inputs.seen;
         let ground = grounds.ground(record, input);
-        base.each_difference_from_recorded(input, |number, decision, one, two| {
+        let others: Vec<&Outcome> = base.extremes.iter().collect();
+        base.seen.each_difference_from_recorded(&others, input, |number, decision, one, two, reason| {
+            *reasons.entry(reason).or_default() += 1;
             differing.add(record, &ground, number, decision, [one, two]);
         })?;
     }
-    Ok(Some(differing.finish()))
+    let reasons =
+        reasons.into_iter().map(|(reason, sleeps)| DifferentReason { reason: in_words(reason), sleeps });
+    Ok(Some(Difference { reasons: reasons.collect(), ..differing.finish() }))
+}
+
+/// A reason in words.
+fn in_words(reason: Reason) -> String {
+    match reason {
+        Reason::Begin => "soon after the begin, when the kernel's governor had a history",
+        Reason::Timer => "another timer that the trace allows leads to the recorded state",
+        Reason::Tick => "no event shows the tick",
+        Reason::Follows => "a choice shortly before differed, and with it the history",
+        Reason::Unknown => "not known: an input that no event shows, or a choice that was given up",
+    }
+    .to_owned()
 }
 
 /// The key of sleeps that are counted together: the wake-up, and the two states.
@@ -145,6 +170,6 @@ impl<'a> Differing<'a> {
         let mut wakes: Vec<DifferentWake> = counts.into_iter().map(row).collect();
         wakes.sort_by_key(|row| Reverse(row.sleeps));
         let (name, limit_ns) = (self.named.name.to_owned(), self.named.limit_ns);
-        Difference { name, limit_ns, sleeps, wakes, first: self.first }
+        Difference { name, limit_ns, sleeps, wakes, reasons: Vec::new(), first: self.first }
     }
 }

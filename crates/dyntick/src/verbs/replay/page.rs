@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page of `dyntick replay`: the answer in two lines, then the figures.
 
-use dyntick_contract::replay::{Between, Difference, Kind, Replay, Scored};
+use dyntick_contract::replay::{Between, Difference, DifferentReason, Kind, Replay, Scored};
 use dyntick_report::numbers::{count, counted, duration, percent};
 use dyntick_report::{Block, Cell, Column, Document, Table, row};
 
@@ -193,7 +193,9 @@ fn differing(difference: &Difference) -> Block {
         with_limit(&difference.name, difference.limit_ns),
         counted(difference.sleeps, "sleep")
     );
-    Block::Table(Table { caption, columns, rows: rows.collect(), notes: Vec::new() })
+    let reason = |one: &DifferentReason| format!("{}: {}", counted(one.sleeps, "sleep"), one.reason);
+    let notes = difference.reasons.iter().map(reason).collect();
+    Block::Table(Table { caption, columns, rows: rows.collect(), notes })
 }
 
 /// The first decisions that differ.

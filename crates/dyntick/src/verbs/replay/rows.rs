@@ -2,7 +2,7 @@
 //! Runs the governors on all cores, and scores them.
 
 use super::Limit;
-use super::differences::{self, Named};
+use super::differences::{self, Named, Ran};
 use super::grounds::{Grounds, Replayed};
 use anyhow::Result;
 use dyntick_contract::replay::{Agreement, Between, Bounds, Difference, Joules, Kind, Latency, Scored};
@@ -60,18 +60,18 @@ struct Runs<'a> {
 #[derive(Default)]
 struct Base {
     /// None before it ran; without anything if it failed.
-    outcomes: Mutex<Option<Arc<[Vec<Outcome>]>>>,
+    outcomes: Mutex<Option<Arc<[Vec<Ran>]>>>,
     ready: Condvar,
 }
 
 impl Base {
-    fn set(&self, outcomes: Vec<Vec<Outcome>>) {
+    fn set(&self, outcomes: Vec<Vec<Ran>>) {
         *self.outcomes.lock().unwrap_or_else(|error| error.into_inner()) = Some(outcomes.into());
         self.ready.notify_all();
     }
 
     /// Waits for them. The first governor is the first that is begun.
-    fn get(&self) -> Arc<[Vec<Outcome>]> {
+    fn get(&self) -> Arc<[Vec<Ran>]> {
         let outcomes = self.outcomes.lock().unwrap_or_else(|error| error.into_inner());
         let ready = self.ready.wait_while(outcomes, |outcomes| outcomes.is_none());
         let ready = ready.unwrap_or_else(|error| error.into_inner());
@@ -173,7 +173,7 @@ impl Runs<'_> {
     }
 
     /// The choices of a governor under each limit, and on each record.
-    fn outcomes(&self, number: usize) -> Result<(Vec<Choice>, Vec<Vec<Outcome>>), ReplayError> {
+    fn outcomes(&self, number: usize) -> Result<(Vec<Choice>, Vec<Vec<Ran>>), ReplayError> {
         let governor = &self.governors[number];
         // Kernels of several records may have other ticks.
         let mut programs: BTreeMap<u32, Program> = BTreeMap::new();
@@ -205,26 +205,24 @@ impl Runs<'_> {
 
 impl Choice {
     /// Runs the governor on a record, and adds the scores.
-    fn run(
-        &mut self,
-        grounds: &Grounds,
-        record: &Replayed,
-        program: &Program,
-    ) -> Result<Outcome, ReplayError> {
+    fn run(&mut self, grounds: &Grounds, record: &Replayed, program: &Program) -> Result<Ran, ReplayError> {
         let (inputs, limit_ns) = (&record.inputs, self.limit.ns());
         let score = |input| -> Result<(Outcome, Score), ReplayError> {
             let outcome = program.run(input, limit_ns)?;
             let score = grounds.ground(record, input).score(&outcome)?;
             Ok((outcome, score))
         };
+        let mut extremes = Vec::new();
         for (place, input) in [&inputs.earliest, &inputs.latest].into_iter().enumerate() {
             let Some(input) = input else { continue };
+            let (outcome, extreme) = score(input)?;
+            extremes.push(outcome);
             self.bounds.resize(2, Score::default());
-            self.bounds[place].merge(&score(input)?.1);
+            self.bounds[place].merge(&extreme);
         }
         let (outcome, seen) = score(&inputs.seen)?;
         self.score.merge(&seen);
-        Ok(outcome)
+        Ok(Ran { seen: outcome, extremes })
     }
 }
 
