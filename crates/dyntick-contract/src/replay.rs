@@ -14,6 +14,8 @@ pub struct Replay {
     pub recorded_governor: String,
     /// The machine whose idle states and powers were used; null for the recorded states, without powers.
     pub machine: Option<String>,
+    /// True if a choice delayed what followed it (`--feedback`); governors have no energy then.
+    pub feedback: bool,
     /// The idle states, the shallowest first.
     pub states: Vec<IdleState>,
     /// The governors in the order of the command line, each with all latency limits; then `recorded`, `oracle` and the

@@ -38,6 +38,7 @@ struct Asleep {
     next_timer_ns: Option<u64>,
     prediction: Option<Prediction>,
     inputs: Inputs,
+    waker: Option<u32>,
 }
 
 impl Cpu {
@@ -84,7 +85,15 @@ impl Cpu {
         let prediction = self.prediction.take();
         let stopped = prediction.is_some_and(|prediction| prediction.tick_stopped);
         let tick = if stopped { Tick::Stopped } else { self.tick };
-        self.asleep = Some(Asleep { state, entry_ns: now_ns, tick, next_timer_ns, prediction, inputs });
+        let (entry_ns, waker) = (now_ns, None);
+        self.asleep = Some(Asleep { state, entry_ns, tick, next_timer_ns, prediction, inputs, waker });
+    }
+
+    /// Another CPU wakes a task of this one.
+    pub fn woken_by(&mut self, other: u32) {
+        if let Some(asleep) = &mut self.asleep {
+            asleep.waker.get_or_insert(other);
+        }
     }
 
     /// The governor is about to choose. What it chose last may not have been entered.
@@ -93,7 +102,8 @@ impl Cpu {
     }
 
     pub fn leave(&mut self, now_ns: u64) {
-        let Some(Asleep { state, entry_ns, tick, next_timer_ns, prediction, inputs }) = self.asleep.take()
+        let Some(Asleep { state, entry_ns, tick, next_timer_ns, prediction, inputs, waker }) =
+            self.asleep.take()
         else {
             return;
         };
@@ -111,6 +121,7 @@ impl Cpu {
             prediction,
             inputs,
             wake,
+            waker,
         };
         self.sleeps.push(sleep);
         self.cause_wanted = true;

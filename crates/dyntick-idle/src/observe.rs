@@ -112,6 +112,9 @@ impl Observer {
             _ => (event.ts, Start::Waker),
         };
         self.woken.entry(pid).or_insert(start);
+        if let Some(cpu) = self.cpus.get_mut(&target).filter(|_| target != event.cpu) {
+            cpu.woken_by(event.cpu);
+        }
     }
 
     fn run(&mut self, event: &Event, pid: i32) {

@@ -118,6 +118,8 @@ pub struct Sleep {
     pub inputs: Inputs,
     /// The end of the sleep.
     pub wake: Wake,
+    /// The other CPU that woke a task of this one while it slept, if one did (`sched:sched_waking`).
+    pub waker: Option<u32>,
 }
 
 impl Sleep {

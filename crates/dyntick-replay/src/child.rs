@@ -16,11 +16,12 @@ fn cpu_seconds(decisions: u64) -> u64 {
 }
 
 impl Program {
-    /// The governor's choices for all decisions, within a latency limit for all of them, ns.
+    /// The governor's choices for all decisions, within a latency limit for all of them, ns. With feedback a choice
+    /// delays what the CPU does afterwards, and what it wakes others for.
     ///
     /// # Errors
     /// A crash, an endless loop or the choice of an unknown state, with the number of the decision.
-    pub fn run(&self, input: &Input, latency_ns: i64) -> Result<Outcome, ReplayError> {
+    pub fn run(&self, input: &Input, latency_ns: i64, feedback: bool) -> Result<Outcome, ReplayError> {
         let bytes = outcome::bytes(input.decisions);
         let output = files::temporary()?;
         output.set_len(bytes)?;
@@ -28,6 +29,7 @@ impl Program {
         let mut inner = Command::new(&self.path);
         let numbers = [descriptors[0] as u64, input.bytes(), descriptors[1] as u64, bytes, input.decisions];
         inner.args(numbers.map(|number| number.to_string())).arg(latency_ns.to_string());
+        inner.arg(u8::from(feedback).to_string());
         let mut outer = self.walls.around(&inner)?;
         hand_on(&mut outer, &descriptors);
         limit(&mut outer, Resource::Cpu, cpu_seconds(input.decisions));
@@ -36,7 +38,7 @@ impl Program {
         let ending = Ending::read(&output)?;
         self.judge(status, &ending)?;
         let overwritten = || self.crash(&ending, "it overwrote its results".to_owned());
-        Outcome::read(output, &ending, input)?.ok_or_else(overwritten)
+        Outcome::read(output, &ending, input, feedback)?.ok_or_else(overwritten)
     }
 
     fn judge(&self, status: ExitStatus, ending: &Ending) -> Result<(), ReplayError> {

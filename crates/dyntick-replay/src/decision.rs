@@ -46,6 +46,8 @@ pub struct Decision {
     pub tick_is_assumed: bool,
     /// The number of what woke the CPU: the caller's.
     pub wake: u16,
+    /// The other CPU that woke it, if one did.
+    pub waker: Option<u32>,
 }
 
 impl Decision {

@@ -26,6 +26,8 @@ const END: u8 = 16;
 const TICK_ASSUMED: u8 = 32;
 /// No state of a recording.
 const NO_STATE: u8 = 255;
+/// No waker.
+const NO_CPU: u16 = u16::MAX;
 /// `CPUIDLE_NAME_LEN`, with the zero at its end.
 const NAME_BYTES: usize = 16;
 
@@ -107,6 +109,8 @@ impl Record {
             | flag(decision.tick_was_off, WAS_OFF)
             | flag(decision.tick_is_assumed, TICK_ASSUMED);
         put(&[decision.chosen.unwrap_or(NO_STATE), flags]);
+        let waker = decision.waker.and_then(|cpu| u16::try_from(cpu).ok()).unwrap_or(NO_CPU);
+        put(&(if u32::from(waker) < MOST_CPUS { waker } else { NO_CPU }).to_ne_bytes());
         Self(bytes)
     }
 

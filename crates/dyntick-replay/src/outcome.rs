@@ -27,6 +27,7 @@ const WAS_CUT: u8 = 64;
 const CUT: u8 = 1;
 const RIGHT: u8 = 2;
 const GOES_ON: u8 = 4;
+const SAME: u8 = 8;
 
 /// The begin of the parts for this number of decisions, bytes.
 fn parts_at(decisions: u64) -> u64 {
@@ -67,6 +68,8 @@ impl Ending {
 /// The choices of a governor on decisions.
 pub struct Outcome {
     file: File,
+    /// With feedback parts come as their sleeps end.
+    pub(crate) feedback: bool,
     pub(crate) counts: Counts,
     decisions: u64,
     parts: u64,
@@ -80,13 +83,24 @@ pub(crate) struct CutPart {
     pub stop_tick: bool,
     pub asked: bool,
     pub duration_ns: u64,
-    /// The last part of the sleep, and then if its state is the oracle's, and if the governor would have slept on.
-    pub last: Option<(bool, bool)>,
+    /// The verdict on the last part of the sleep.
+    pub last: Option<Last>,
+}
+
+/// The verdict on the last part of a sleep that was cut.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Last {
+    /// Its state is the oracle's.
+    pub right: bool,
+    /// Its state is the recorded one.
+    pub same: bool,
+    /// The governor would have slept on.
+    pub goes_on: bool,
 }
 
 impl Outcome {
     /// Reads an output; none if it is not what the runner writes.
-    pub(crate) fn read(file: File, ending: &Ending, input: &Input) -> Result<Option<Self>> {
+    pub(crate) fn read(file: File, ending: &Ending, input: &Input, feedback: bool) -> Result<Option<Self>> {
         let most = input.decisions * MOST_PARTS;
         if ending.parts > most || ending.decision != input.decisions {
             return Ok(None);
@@ -102,7 +116,7 @@ impl Outcome {
             return Ok(None);
         }
         let (decisions, parts, states) = (input.decisions, ending.parts, input.states);
-        let outcome = Self { file, counts, decisions, parts, states };
+        let outcome = Self { file, feedback, counts, decisions, parts, states };
         let mut last = 0;
         let mut all = outcome.cut_parts();
         while let Some(part) = all.next()? {
@@ -245,7 +259,11 @@ impl CutParts<'_> {
             stop_tick: choice & STOP_TICK != 0,
             asked: choice & ASKED != 0,
             duration_ns,
-            last: (flags & CUT == 0).then_some((flags & RIGHT != 0, flags & GOES_ON != 0)),
+            last: (flags & CUT == 0).then_some(Last {
+                right: flags & RIGHT != 0,
+                same: flags & SAME != 0,
+                goes_on: flags & GOES_ON != 0,
+            }),
         };
         Ok(Some(Some(part).filter(|part| part.state < self.states)))
     }
@@ -294,7 +312,7 @@ mod tests {
         put(parts_at(3), &[part(20, ASKED, CUT), part(30, 1 | STOP_TICK, RIGHT)].concat());
         change(&file);
         let ending = Ending::read(&file).unwrap();
-        Outcome::read(file, &ending, &input).unwrap()
+        Outcome::read(file, &ending, &input, false).unwrap()
     }
 
     #[test]

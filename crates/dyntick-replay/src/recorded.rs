@@ -96,6 +96,7 @@ impl Decider {
             got_tick: inputs.ticked,
             tick_is_assumed: tick_is_assumed || inputs.tick == Tick::Unknown,
             wake: 0,
+            waker: sleep.waker,
         })
     }
 }
@@ -207,6 +208,7 @@ mod tests {
             prediction: None,
             inputs,
             wake: Wake::Unknown,
+            waker: None,
         }
     }
 

@@ -95,7 +95,7 @@ fn choices_within(
 ) -> Result<Vec<Part>, ReplayError> {
     let input = inputs(decisions).seen;
     let mut parts = Vec::new();
-    program.run(&input, limit_ns)?.each_part(&input, |_, part| parts.push(part.clone()))?;
+    program.run(&input, limit_ns, false)?.each_part(&input, |_, part| parts.push(part.clone()))?;
     Ok(parts)
 }
 
@@ -260,7 +260,7 @@ fn the_runner_counts_what_it_chose() {
     let (states, cpus) = (states(), CpuList::first(1));
     let input = inputs(&decisions).seen;
     for (name, limit_ns) in [("menu", Decision::NO_LIMIT), ("teo", Decision::NO_LIMIT), ("menu", 20_000)] {
-        let outcome = debians(name).run(&input, limit_ns).unwrap();
+        let outcome = debians(name).run(&input, limit_ns, false).unwrap();
         let ground =
             Ground { input: &input, states: &states, machine: None, cpus: &cpus, window: (0, u64::MAX) };
         let score = ground.score(&outcome).unwrap();
@@ -292,6 +292,57 @@ fn the_runner_counts_what_it_chose() {
         assert_eq!((score.right, score.same, score.known), (right, same, 4000), "{name}");
         assert!(right > 1000 && too_deep > 0, "{name}: {score:?}");
     }
+}
+
+/// CPU 1 sleeps until CPU 0, which chose C6 and not C1 as recorded, wakes it; then both sleep until timers.
+#[test]
+fn a_choice_delays_what_follows_it() {
+    if !has_walls() {
+        return;
+    }
+    let governor = own("deepest", &format!("{PICK} {{ return dev->cpu == 0 ? 3 : 2; }}"));
+    let program = compile(&governor, HZ).unwrap();
+    let begin = 1_000_000_000;
+    let sleep = |cpu, select_us: u64, idle_us: u64, waker| {
+        let (select_ns, leaving_ns) = (begin + select_us * 1000, 1000);
+        let wake_ns = select_ns + idle_us * 1000;
+        Decision {
+            cpu,
+            select_ns,
+            wake_ns,
+            exit_ns: wake_ns + leaving_ns,
+            residency_ns: idle_us * 1000 + leaving_ns,
+            seen: Lengths { sleep_length_ns: 50_000_000, delta_tick_ns: TICK_NS },
+            latency_ns: Decision::NO_LIMIT,
+            chosen: Some(if cpu == 0 { 1 } else { 2 }),
+            waker,
+            ..Decision::default()
+        }
+    };
+    let decisions = [
+        sleep(0, 0, 100, None),
+        sleep(1, 10, 110, Some(0)),
+        sleep(0, 150, 1000, None),
+        sleep(1, 200, 950, None),
+    ];
+    let (states, cpus) = (states(), CpuList::first(2));
+    let input = inputs(&decisions).seen;
+    let ground = Ground { input: &input, states: &states, machine: None, cpus: &cpus, window: (0, u64::MAX) };
+    let of = |feedback| {
+        let outcome = program.run(&input, Decision::NO_LIMIT, feedback).unwrap();
+        let mut parts = outcome.cut_parts();
+        let mut slept_us = Vec::new();
+        while let Some(part) = parts.next().unwrap() {
+            slept_us.push(part.unwrap().duration_ns / 1000);
+        }
+        (slept_us, ground.score(&outcome).unwrap())
+    };
+    let (none, score) = of(false);
+    assert_eq!((none.len(), score.too_deep, score.same), (0, 1, 2));
+    // C6 takes 290 µs to leave, and C1 one: CPU 0 is 289 µs late, and so is the wake-up of CPU 1. The timers are not.
+    let (slept_us, score) = of(true);
+    assert_eq!(slept_us, [100 + 290, 110 + 289 + 1, 1000 - 289 + 290, 950 - 289 + 1]);
+    assert_eq!((score.states, score.same, score.decisions), (vec![0, 0, 2, 2], 2, 4));
 }
 
 /// A patch that comes with dyntick by both of its names, and one whose function the stand-in does not have.

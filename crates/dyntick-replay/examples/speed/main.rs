@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (mut replays, mut loops) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let begin = Instant::now();
-            let score = ground.score(&program.run(&input, Decision::NO_LIMIT)?)?;
+            let score = ground.score(&program.run(&input, Decision::NO_LIMIT, false)?)?;
             replays.push(begin.elapsed().as_nanos() as u64);
             let output = Command::new(&bare).arg(&path).output()?;
             let numbers: Vec<u64> = String::from_utf8(output.stdout)?

@@ -44,7 +44,7 @@ struct dyntick_record {
 	u16 wake; /* the number of what woke the CPU */
 	u8 chosen; /* the recorded state; 255 for none */
 	u8 flags;
-	u16 unused;
+	u16 waker; /* the CPU that woke this one; 65535 for none */
 };
 
 /* A part of a sleep that was cut, the last one too. */
@@ -66,6 +66,7 @@ enum {
 	DYNTICK_CUT = 1, /* the part ended before the wake-up */
 	DYNTICK_RIGHT = 2, /* the last part is in the state of the oracle */
 	DYNTICK_GOES_ON = 4, /* the governor would have stopped a tick that ended the recorded sleep */
+	DYNTICK_SAME = 8, /* the last part is in the recorded state */
 };
 
 /* The counts of sleeps that were not cut, by state and verdict. */

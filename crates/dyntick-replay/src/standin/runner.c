@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a governor on decisions: `governor INPUT BYTES OUTPUT BYTES DECISIONS LIMIT`, with two file descriptors and a
- * latency limit in ns. Before the governor's first function is called, the process gives up all system calls but exit
+ * Runs a governor on decisions: `governor INPUT BYTES OUTPUT BYTES DECISIONS LIMIT FEEDBACK`, with two file descriptors,
+ * a latency limit in ns, and 1 if a choice delays what follows it. Before the governor's first function is called, the process gives up all system calls but exit
  * and the one by which it lets go of the parts of both files that are done: it takes no more memory for a long trace.
  */
 #define DYNTICK_RUNNER
@@ -25,8 +25,7 @@ int dyntick_init(void);
 struct asleep {
 	const struct dyntick_record *record;
 	u64 since_ns;
-	int state;
-	bool was_cut;
+	u32 number, choice;
 };
 
 struct dyntick_moment dyntick_moment;
@@ -43,6 +42,9 @@ static struct cpuidle_governor *governor;
 static u64 seen_decision;
 static s64 limit_ns;
 static u32 allowed, polling;
+/* With feedback: how much later each CPU does what it did than in the record. */
+static s64 late_ns[DYNTICK_CPUS];
+static bool feedback;
 
 static __attribute__((noreturn)) void leave(int status)
 {
@@ -195,10 +197,19 @@ static inline u64 poll_limit(const struct cpuidle_device *device)
 #define TICK_SLACK_NS 50000
 #define POLL_SLACK_NS 10000
 
+/* The CPU that wakes another one does so later if it is late itself; timers and devices are not. */
+static inline s64 waker_late_ns(const struct dyntick_record *record)
+{
+	return record->waker < DYNTICK_CPUS ? late_ns[record->waker] : 0;
+}
+
 /* The wake-up event is this long after now. */
 static inline u64 left_ns(const struct dyntick_record *record)
 {
 	u64 wake_ns = record->select_ns + record->idle_ns;
+
+	if (unlikely(feedback))
+		wake_ns += waker_late_ns(record);
 
 	return wake_ns > now.now_ns ? wake_ns - now.now_ns : 0;
 }
@@ -268,7 +279,7 @@ static noinline u32 cut_sleep(struct cpuidle_device *device, const struct dyntic
 		reflect(device, state, short_ns, !polled, polled);
 		choice = choose(device);
 	}
-	if (!was_cut)
+	if (!was_cut || feedback)
 		return choice;
 	int state = state_of(choice);
 	put_part(number, choice, left_ns(record) + input->state[state].leaving_ns,
@@ -286,6 +297,19 @@ static inline void count(const struct dyntick_record *record, u32 choice)
 	output->counts[state][verdict]++;
 }
 
+/* What the CPU did before was late, and its timers are not. */
+static noinline void be_late(s64 ns)
+{
+	now.now_ns += ns;
+	now.sleep_length_ns -= ns;
+	now.delta_tick_ns -= ns;
+	if (now.sleep_length_ns < 0)
+		now.sleep_length_ns = 0;
+	while (now.delta_tick_ns < 0)
+		now.delta_tick_ns += input->tick_ns;
+	now.delta_tick_ns = min(now.delta_tick_ns, now.sleep_length_ns);
+}
+
 static inline u32 select_step(struct cpuidle_device *device, const struct dyntick_record *record, u32 number)
 {
 	now.cpu = record->cpu;
@@ -295,6 +319,8 @@ static inline u32 select_step(struct cpuidle_device *device, const struct dyntic
 	now.delta_tick_ns = record->delta_tick_ns;
 	now.stopped = record->flags & DYNTICK_STOPPED;
 	now.got_tick = false;
+	if (unlikely(feedback))
+		be_late(late_ns[record->cpu]);
 	if (unlikely(!device->enabled))
 		prepare_device(device, record->cpu);
 	if (unlikely(disabled[record->cpu] != record->disabled))
@@ -303,9 +329,11 @@ static inline u32 select_step(struct cpuidle_device *device, const struct dyntic
 	bool may_tick = !(choice & DYNTICK_STOP_TICK) && record->flags & DYNTICK_WAS_OFF;
 	if (unlikely(may_tick || polling >> state_of(choice) & 1))
 		choice = cut_sleep(device, record, number, choice);
-	if (likely(!(choice & DYNTICK_WAS_CUT)))
-		count(record, choice);
-	choices[number] = choice;
+	if (likely(!feedback)) {
+		if (likely(!(choice & DYNTICK_WAS_CUT)))
+			count(record, choice);
+		choices[number] = choice;
+	}
 	return choice;
 }
 
@@ -320,14 +348,52 @@ static inline void reflect_step(struct cpuidle_device *device, const struct dynt
 	reflect(device, state, residency_ns, record->flags & DYNTICK_GOT_TICK, residency_ns >= poll_limit(device));
 }
 
-static noinline void fall_asleep(const struct dyntick_record *record, u32 choice)
+/* The state that suits a sleep of this length, where the record is of another one. */
+static bool is_right_for(const struct dyntick_record *record, u64 idle_ns, int state)
+{
+	u32 enabled = allowed & ~record->disabled & ((1u << driver.state_count) - 1);
+
+	for (int i = driver.state_count - 1; i >= 0; i--)
+		if (enabled >> i & 1 && driver.states[i].target_residency_ns <= idle_ns &&
+		    driver.states[i].exit_latency_ns <= (s64)record->latency_us * NSEC_PER_USEC)
+			return state == i;
+	return state == __builtin_ctz(~(u32)record->disabled);
+}
+
+/*
+ * The end of a sleep with feedback: its wake-up is as late as the CPU that caused it, and what follows is later by what
+ * leaving this state takes more than the recorded one. Each sleep is scored as a part, since it has another length.
+ */
+static noinline void wake_late(struct cpuidle_device *device, const struct asleep *cpu)
+{
+	const struct dyntick_record *record = cpu->record;
+	int state = state_of(cpu->choice);
+	bool same = state == record->chosen;
+	u64 left = left_ns(record), begin_ns = record->select_ns + late_ns[record->cpu];
+	u64 wake_ns = now.now_ns + left;
+	s64 recorded_ns = record->residency_ns - record->idle_ns;
+	s64 leaving_ns = same && recorded_ns > 0 ? recorded_ns : input->state[state].leaving_ns;
+	s64 chosen_leaving_ns = record->chosen < input->states ? input->state[record->chosen].leaving_ns : leaving_ns;
+
+	put_part(cpu->number, cpu->choice, left + leaving_ns,
+		 is_right_for(record, wake_ns - begin_ns, state) * DYNTICK_RIGHT |
+			 goes_on(record, cpu->choice) * DYNTICK_GOES_ON | same * DYNTICK_SAME);
+	choices[cpu->number] = cpu->choice | DYNTICK_WAS_CUT;
+	now.stopped = record->flags & DYNTICK_STOPPED;
+	reflect(device, state, left + leaving_ns, record->flags & DYNTICK_GOT_TICK,
+		left + leaving_ns >= poll_limit(device));
+	late_ns[record->cpu] = (s64)(wake_ns - record->select_ns - record->idle_ns) +
+			       (same ? 0 : input->state[state].leaving_ns - chosen_leaving_ns);
+}
+
+static noinline void fall_asleep(const struct dyntick_record *record, u32 number, u32 choice)
 {
 	struct asleep *cpu = &asleep[record->cpu];
 
 	cpu->record = record;
 	cpu->since_ns = now.now_ns;
-	cpu->state = state_of(choice);
-	cpu->was_cut = choice & DYNTICK_WAS_CUT;
+	cpu->number = number;
+	cpu->choice = choice;
 }
 
 static noinline void wake_up(u32 number)
@@ -336,7 +402,10 @@ static noinline void wake_up(u32 number)
 
 	now.cpu = number;
 	now.now_ns = cpu->since_ns;
-	reflect_step(&devices[number], cpu->record, cpu->state, cpu->was_cut);
+	if (feedback)
+		wake_late(&devices[number], cpu);
+	else
+		reflect_step(&devices[number], cpu->record, state_of(cpu->choice), cpu->choice & DYNTICK_WAS_CUT);
 }
 
 /* Lets go of the pages between both; where the next one begins. */
@@ -360,11 +429,15 @@ static u32 replay(const struct dyntick_record *record, const struct dyntick_reco
 			continue;
 		}
 		output->decision = (u64)number + 1;
-		u32 choice = select_step(device, record, number++);
-		if (likely(record->flags & DYNTICK_ENDS))
+		u32 choice = select_step(device, record, number);
+		if (likely(record->flags & DYNTICK_ENDS && !feedback)) {
 			reflect_step(device, record, state_of(choice), choice & DYNTICK_WAS_CUT);
-		else
-			fall_asleep(record, choice);
+		} else {
+			fall_asleep(record, number, choice);
+			if (record->flags & DYNTICK_ENDS)
+				wake_up(record->cpu);
+		}
+		number++;
 	}
 	return number;
 }
@@ -374,10 +447,11 @@ static u32 replay(const struct dyntick_record *record, const struct dyntick_reco
 
 int main(int argc, char **arguments)
 {
-	if (argc != 7)
+	if (argc != 8)
 		return 2;
 	u64 decisions = strtoull(arguments[5], NULL, 10);
 	limit_ns = strtoll(arguments[6], NULL, 10);
+	feedback = atoi(arguments[7]);
 	input = map(arguments[1], arguments[2], PROT_READ);
 	output = map(arguments[3], arguments[4], PROT_READ | PROT_WRITE);
 	if (input->magic != DYNTICK_MAGIC)

@@ -16,7 +16,7 @@ use dyntick_model::units::Nanos;
 use dyntick_replay::{Decision, Governor, Spec, sweep};
 use dyntick_study::machine;
 use grounds::Grounds;
-use rows::{Choices, MOST_WITH_BOUNDS, Row};
+use rows::{Choices, How, MOST_WITH_BOUNDS, Row};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Latency limits (PM QoS) to replay with, in addition to the recorded ones: none, or a time such as 20us
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "none")]
     qos: Vec<Limit>,
+    /// Delay what follows a choice by what its state takes longer to leave than the recorded one; without energy
+    #[arg(long)]
+    feedback: bool,
     /// A header for names that the stand-in for the kernel lacks
     #[arg(long, value_name = "HEADER")]
     stand_in: Option<PathBuf>,
@@ -94,12 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let machine = arguments.machine.as_deref().map(machine::find).transpose()?;
     let governors = governors(arguments)?;
     let grounds = Grounds::open(&arguments.files, machine, governors.len() <= MOST_WITH_BOUNDS)?;
-    let choices = Choices::of(&grounds, &governors, &arguments.qos, arguments.first)?;
+    let how = How { limits: &arguments.qos, feedback: arguments.feedback, first: arguments.first };
+    let choices = Choices::of(&grounds, &governors, &how)?;
     let differences = choices.differences();
     let rows = choices.rows(&grounds)?;
     let replay = Replay {
         files: arguments.files.iter().map(|file| file.display().to_string()).collect(),
         recorded_governor: grounds.governor.clone(),
+        feedback: arguments.feedback,
         machine: grounds.machine.as_ref().map(|machine| machine.name.clone()),
         states: grounds.states(),
         results: rows.into_iter().map(Row::printed).collect(),

@@ -44,11 +44,22 @@ pub struct Row {
     bounds: Vec<Score>,
 }
 
+/// How governors are run.
+pub struct How<'a> {
+    /// The latency limits.
+    pub limits: &'a [Limit],
+    /// True if a choice delays what follows it.
+    pub feedback: bool,
+    /// The number of differences that are listed.
+    pub first: usize,
+}
+
 /// What all governors are run on.
 struct Runs<'a> {
     grounds: &'a Grounds,
     governors: &'a [Governor],
     limits: &'a [Limit],
+    feedback: bool,
     compiler: Compiler,
     /// The number of differences that are listed.
     first: usize,
@@ -81,9 +92,10 @@ impl Base {
 
 impl Choices {
     /// Runs the governors, on all cores.
-    pub fn of(grounds: &Grounds, governors: &[Governor], limits: &[Limit], first: usize) -> Result<Self> {
+    pub fn of(grounds: &Grounds, governors: &[Governor], how: &How<'_>) -> Result<Self> {
+        let How { limits, feedback, first } = *how;
         let (compiler, base) = (Compiler::new()?, Base::default());
-        let runs = Runs { grounds, governors, limits, compiler, first, base };
+        let runs = Runs { grounds, governors, limits, feedback, compiler, first, base };
         let mut all = Vec::new();
         for choices in on_all_cores(governors.len(), &|number| runs.of(number)) {
             all.extend(choices?);
@@ -194,7 +206,7 @@ impl Runs<'_> {
             };
             let mut outcomes = Vec::new();
             for record in &self.grounds.records {
-                outcomes.push(choice.run(self.grounds, record, &programs[&record.hz])?);
+                outcomes.push(choice.run(self.grounds, record, &programs[&record.hz], self.feedback)?);
             }
             choices.push(choice);
             all.push(outcomes);
@@ -205,10 +217,16 @@ impl Runs<'_> {
 
 impl Choice {
     /// Runs the governor on a record, and adds the scores.
-    fn run(&mut self, grounds: &Grounds, record: &Replayed, program: &Program) -> Result<Ran, ReplayError> {
+    fn run(
+        &mut self,
+        grounds: &Grounds,
+        record: &Replayed,
+        program: &Program,
+        feedback: bool,
+    ) -> Result<Ran, ReplayError> {
         let (inputs, limit_ns) = (&record.inputs, self.limit.ns());
         let score = |input| -> Result<(Outcome, Score), ReplayError> {
-            let outcome = program.run(input, limit_ns)?;
+            let outcome = program.run(input, limit_ns, feedback)?;
             let score = grounds.ground(record, input).score(&outcome)?;
             Ok((outcome, score))
         };
