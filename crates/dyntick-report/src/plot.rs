@@ -55,6 +55,8 @@ pub enum Shape {
     Steps,
     /// Straight lines from point to point.
     Lines,
+    /// The same with the points, which may be in any order.
+    Points,
 }
 
 /// One set of points.
@@ -62,7 +64,7 @@ pub enum Shape {
 pub struct Series {
     /// The name of the series.
     pub name: String,
-    /// The points (x, y) with ascending x; points that are not finite are left out.
+    /// The points (x, y) with ascending x, but for [`Shape::Points`]; points that are not finite are left out.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -173,7 +175,7 @@ pub(crate) fn sparklines(plot: &Plot, cells: usize) -> (Vec<String>, Scale, Scal
         let mut highest = vec![None::<f64>; cells];
         for pair in corners.windows(2) {
             let [from, to] = [pair[0].0, pair[1].0].map(|at| x.place(at) * cells as f64);
-            let value = pair[0].1.max(if plot.shape == Shape::Lines { pair[1].1 } else { pair[0].1 });
+            let value = pair[0].1.max(if plot.shape == Shape::Steps { pair[0].1 } else { pair[1].1 });
             let last = (to.ceil() as usize).clamp(1, cells);
             let first = (from as usize).min(last - 1);
             if to > from {
@@ -181,7 +183,7 @@ pub(crate) fn sparklines(plot: &Plot, cells: usize) -> (Vec<String>, Scale, Scal
             }
         }
         let sign = |value: Option<f64>| match value {
-            Some(value) if plot.shape == Shape::Lines || value != 0.0 => {
+            Some(value) if plot.shape != Shape::Steps || value != 0.0 => {
                 LEVELS[((y.place(value) * 8.0).ceil() as usize).clamp(1, 8)]
             }
             _ => LEVELS[0],

@@ -41,6 +41,9 @@ pub(crate) fn picture(plot: &Plot, place: Place) -> Markup {
         let field = field(TOP, HEIGHT);
         field.axes(&mut picture, &heights);
         shapes.iter().for_each(|shape| field.line(&mut picture, shape));
+        if plot.shape == Shape::Points {
+            shapes.iter().for_each(|shape| field.points(&mut picture, shape));
+        }
         let bottom = field.label_across(&mut picture, &plot.x.title());
         let end = picture.legend((field.left, bottom + 20), &legend.entries);
         return picture.finish(end + MARGIN - 4, place);
@@ -121,6 +124,16 @@ impl Field {
         });
     }
 
+    fn points(&self, picture: &mut Picture, shown: &Shown<'_>) {
+        for point in shown.corners {
+            let (x, y) = self.at(*point);
+            picture.add(html! {
+                circle class=(shown.colour.fill_class()) fill=(shown.colour.light()) cx=(format!("{x:.1}"))
+                    cy=(format!("{y:.1}")) r="4" { title { (legal(shown.name)) } }
+            });
+        }
+    }
+
     fn area(&self, picture: &mut Picture, shown: &Shown<'_>) {
         let colour = shown.colour;
         picture.add(html! {
@@ -179,6 +192,8 @@ mod tests {
         let many = plot_svg(&histograms(MOST + 5));
         assert_eq!(fields(&many), MOST);
         assert!(many.contains("and 5 more, which are not drawn"));
+        let points = plot_svg(&Plot { shape: Shape::Points, ..histograms(2) });
+        assert_eq!(points.matches("<circle").count(), 2 * histograms(1).series[0].points.len(), "{points}");
         let lines = Plot { shape: Shape::Lines, ..histograms(4) };
         assert_eq!(fields(&plot_svg(&lines)), 1);
     }

@@ -14,6 +14,7 @@ use dyntick_contract::replay::Replay;
 use dyntick_kernels::cache::Cache;
 use dyntick_model::units::Nanos;
 use dyntick_replay::{Decision, Governor, Spec, sweep};
+use dyntick_report::plot_svg;
 use dyntick_study::machine;
 use grounds::Grounds;
 use rows::{Choices, How, MOST_WITH_BOUNDS, Row};
@@ -54,6 +55,9 @@ pub struct Arguments {
     /// Delay what follows a choice by what its state takes longer to leave than the recorded one; without energy
     #[arg(long)]
     feedback: bool,
+    /// Draw latency against energy as SVG: a point for each governor, a line for a sweep
+    #[arg(long, value_name = "FILE", requires = "machine", conflicts_with = "feedback")]
+    picture: Option<PathBuf>,
     /// A header for names that the stand-in for the kernel lacks
     #[arg(long, value_name = "HEADER")]
     stand_in: Option<PathBuf>,
@@ -93,6 +97,7 @@ impl Limit {
 /// Replays the governors on the records.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
+    arguments.picture.as_deref().map_or(Ok(()), output::ensure_writable)?;
     dyntick_system::leave_half_of_memory();
     let machine = arguments.machine.as_deref().map(machine::find).transpose()?;
     let governors = governors(arguments)?;
@@ -112,6 +117,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         assumed: grounds.assumed(),
         notes: grounds.notes.clone(),
     };
+    if let (Some(path), Some(plot)) = (&arguments.picture, page::picture(&replay)) {
+        output::file(path, plot_svg(&plot).as_bytes())?;
+    }
     if arguments.json {
         arguments.target.json(&replay)?;
     } else {

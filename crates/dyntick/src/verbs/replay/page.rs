@@ -3,7 +3,7 @@
 
 use dyntick_contract::replay::{Between, Difference, DifferentReason, Kind, Replay, Scored};
 use dyntick_report::numbers::{count, counted, duration, percent};
-use dyntick_report::{Block, Cell, Column, Document, Table, row};
+use dyntick_report::{Axis, Block, Cell, Column, Document, Plot, Series, Shape, Table, row};
 
 /// The most rows of governors; a sweep has more in its JSON.
 const MOST_ROWS: usize = 60;
@@ -29,6 +29,30 @@ pub fn document(replay: &Replay) -> Document {
     }
 }
 
+/// Latency against energy: a point for each governor, a line for the variants of a sweep or for latency limits. None
+/// without energy.
+pub fn picture(replay: &Replay) -> Option<Plot> {
+    let mut series: Vec<Series> = Vec::new();
+    for one in &replay.results {
+        let Some(energy) = one.energy else { continue };
+        // The variants of a sweep differ in their macros.
+        let name = one.name.split(" -D").next().unwrap_or(&one.name);
+        let point = (one.latency.mean_ns / 1000.0, energy.value);
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series { name: name.to_owned(), points: vec![point] }),
+        }
+    }
+    let plot = Plot {
+        caption: format!("Idle governors, modelled for {}", replay.machine.as_deref().unwrap_or_default()),
+        x: Axis::linear("mean wake-up latency", "µs"),
+        y: Axis::linear("energy", "J"),
+        shape: Shape::Points,
+        series,
+    };
+    (!plot.series.is_empty()).then_some(plot)
+}
+
 /// The answer within the first latency limit: least latency, and least energy or most right choices.
 fn lead(replay: &Replay) -> Vec<String> {
     let Some(first) = governors(replay).next() else { return Vec::new() };
@@ -46,7 +70,7 @@ fn lead(replay: &Replay) -> Vec<String> {
     let same_latency =
         || format!("All have the same modelled wake-up latency: {} on average.", duration(mean(first)));
     let second = match &replay.machine {
-        Some(machine) => {
+        Some(machine) if has_energy(replay) => {
             let joules = |one: &Scored| one.energy.map_or(0.0, |energy| energy.value);
             let words = least(&governors, &joules).map(|found| {
                 let less = 1.0 - joules(found.best) / joules(found.other).max(f64::MIN_POSITIVE);
@@ -60,11 +84,12 @@ fn lead(replay: &Replay) -> Vec<String> {
             });
             words.unwrap_or_else(|| format!("All take the same modelled energy: {:.3} J.", joules(first)))
         }
-        None => {
+        _ => {
+            let remedy = if replay.feedback { "" } else { "; --machine adds energy" };
             let wrong = |one: &Scored| (one.sleeps - one.right) as f64;
             let words = least(&governors, &wrong).map(|found| {
                 format!(
-                    "Most sleeps in the best state: {}, {} of {}, against {} with {}; --machine adds energy.",
+                    "Most sleeps in the best state: {}, {} of {}, against {} with {}{remedy}.",
                     named(found.best),
                     count(found.best.right),
                     count(found.best.sleeps),
@@ -74,7 +99,7 @@ fn lead(replay: &Replay) -> Vec<String> {
             });
             words.unwrap_or_else(|| {
                 format!(
-                    "In the best state: {} of {} sleeps; --machine adds energy.",
+                    "In the best state: {} of {} sleeps{remedy}.",
                     count(first.right),
                     count(first.sleeps)
                 )
@@ -119,6 +144,10 @@ fn with_limit(name: &str, limit_ns: Option<u64>) -> String {
     }
 }
 
+fn has_energy(replay: &Replay) -> bool {
+    replay.results.iter().any(|one| one.kind == Kind::Governor && one.energy.is_some())
+}
+
 fn table(replay: &Replay) -> Table {
     let mut columns = vec![Column::text("governor"), Column::figure("choices", "")];
     columns.extend(replay.states.iter().map(|state| Column::figure(&state.name, "").spare(1)));
@@ -130,7 +159,7 @@ fn table(replay: &Replay) -> Table {
         Column::figure("p99", "").extreme(),
         Column::figure("max", "").extreme(),
     ]);
-    let has_energy = replay.machine.is_some();
+    let has_energy = has_energy(replay);
     let has_recorded = replay.results.iter().any(|one| one.agreement.is_some());
     columns.extend(has_energy.then(|| Column::figure("energy", "J")));
     columns.extend(has_recorded.then(|| Column::figure("as recorded", "").spare(2)));
@@ -274,6 +303,13 @@ fn notes(replay: &Replay) -> Vec<String> {
          given up before the CPU slept; the trace does not show these."
             .to_owned(),
     ];
+    if replay.feedback {
+        notes.push(
+            "With feedback: each governor's choices delay what follows by what leaving its state takes longer than the \
+             recorded one; timers and devices are not late."
+                .to_owned(),
+        );
+    }
     if assumed.timer > 0 {
         notes.push(format!(
             "For {}, whose tick went on, the next timer without it is taken from the timers that ran later.",
@@ -341,6 +377,12 @@ mod tests {
                 "Least energy, modelled for spr: teo@6.12, 1.500 J, 25.0 % less than menu@6.12."
             ]
         );
+        let sweep = ["a.c -DX=1", "a.c -DX=2", "menu@6.12"].map(|name| scored(name, 2500.0, Some(1.0), 9));
+        let plot = picture(&of(Some("spr"), sweep.to_vec())).unwrap();
+        let points: Vec<_> = plot.series.iter().map(|one| (one.name.as_str(), one.points.len())).collect();
+        assert_eq!(points, [("a.c", 2), ("menu@6.12", 1)]);
+        assert_eq!(plot.series[0].points[0], (2.5, 1.0));
+        assert_eq!(picture(&of(None, vec![scored("menu@6.12", 3000.0, None, 90)])), None);
         let alone = super::lead(&of(None, vec![scored("menu@6.12", 3000.0, None, 90)]));
         assert_eq!(
             alone,
