@@ -40,8 +40,10 @@ pub(crate) fn picture(plot: &Plot, place: Place) -> Markup {
     if !several {
         let field = field(TOP, HEIGHT);
         field.axes(&mut picture, &heights);
-        shapes.iter().for_each(|shape| field.line(&mut picture, shape));
-        if plot.shape == Shape::Points {
+        if plot.shape != Shape::Dots {
+            shapes.iter().for_each(|shape| field.line(&mut picture, shape));
+        }
+        if matches!(plot.shape, Shape::Points | Shape::Dots) {
             shapes.iter().for_each(|shape| field.points(&mut picture, shape));
         }
         let bottom = field.label_across(&mut picture, &plot.x.title());

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use dyntick_contract::replay::{Assumed, IdleState};
 use dyntick_idle::{Observer, Sleep, State, States, Wake};
 use dyntick_model::{CpuList, Machine, StateReading, function_of};
-use dyntick_record::{IdleStates, Record};
+use dyntick_record::{About, IdleStates, Record};
 use dyntick_replay::{Decider, Decision, Facts, Ground, Input, Inputs, ReplayError, Sorter};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -58,38 +58,33 @@ impl Replayed {
 }
 
 impl Grounds {
-    /// Reads records, with bounds or without.
-    pub fn open(files: &[PathBuf], machine: Option<Machine>, bounds: bool) -> Result<Self> {
-        let mut grounds = Self {
+    /// Reads records for each of these machines, or for the recorded states; with bounds or without.
+    pub fn open(files: &[PathBuf], machines: &[Option<Machine>], bounds: bool) -> Result<Vec<Self>> {
+        let states = |machine: &Option<Machine>| machine.as_ref().map(|machine| States::from(&machine.idle));
+        let ground = |machine: &Option<Machine>| Self {
             records: Vec::new(),
-            states: machine.as_ref().map(|machine| States::from(&machine.idle)).unwrap_or_default(),
-            machine,
+            states: states(machine).unwrap_or_default(),
+            machine: machine.clone(),
             governor: String::new(),
             notes: Vec::new(),
         };
+        let mut all: Vec<Self> = machines.iter().map(ground).collect();
         for file in files {
-            let record = Record::open(file)?;
-            grounds.add(file, &record, bounds)?;
+            read(file, &mut all, bounds)?;
         }
-        Ok(grounds)
+        Ok(all)
     }
 
-    fn add(&mut self, path: &Path, record: &Record, bounds: bool) -> Result<()> {
-        let file = path.display().to_string();
-        let about = &record.about;
+    fn prepare(&mut self, file: &str, about: &About, lacking: &Lacking<'_>, bounds: bool) -> Result<Target> {
         let idle = about.idle.clone().unwrap_or_default();
-        let lacking = Lacking::of(about);
-        if let Some(reason) = lacking.refusal() {
-            bail!("cannot replay {file}: {reason}");
-        }
         let (recorded, is_same) =
-            self.choose_states(&file, &idle, about.foreign.is_some(), about.idle.is_some())?;
+            self.choose_states(file, &idle, about.foreign.is_some(), about.idle.is_some())?;
         match (self.records.is_empty(), self.governor == idle.governor) {
             (true, _) => self.governor = idle.governor.clone(),
             (false, false) => self.governor = String::new(),
             (false, true) => {}
         }
-        let hz = if about.machine.hz == 0 { DEFAULT_HZ } else { about.machine.hz };
+        let hz = hz(about);
         let facts = Facts {
             states: recorded,
             hz,
@@ -98,32 +93,39 @@ impl Grounds {
             cpus: about.cpus.clone(),
             timers_known: lacking.timers_known(),
         };
-        let mut reading = Reading {
-            decider: Decider::new(facts),
-            sorter: Sorter::new(&self.states, hz, bounds)?,
-            wakes: Vec::new(),
-            is_same,
-            sleeps: 0,
-            decisions: 0,
-        };
-        reading.read(record, hz, &file, &mut self.notes)?;
-        if reading.decisions == 0 {
-            bail!("cannot replay {file}: {}", lacking.no_sleep(reading.sleeps));
+        let (decider, sorter) = (Decider::new(facts), Sorter::new(&self.states, hz, bounds)?);
+        Ok(Target { decider, sorter, is_same, decisions: 0 })
+    }
+
+    fn finish(&mut self, file: &str, about: &About, target: Target, read: &Reading) -> Result<()> {
+        let lacking = Lacking::of(about);
+        if target.decisions == 0 {
+            bail!("cannot replay {file}: {}", lacking.no_sleep(read.sleeps));
         }
-        self.notes.extend(lacking.note(&file));
-        let left_out = reading.sleeps - reading.decisions;
+        if read.lost > 0 {
+            self.notes.push(format!("{file}: {} events were lost, and with them idle periods", read.lost));
+        }
+        self.notes.extend(lacking.note(file));
+        let left_out = read.sleeps - target.decisions;
         if left_out > 0 && about.foreign.is_some() {
             self.notes.push(format!(
                 "{file}: {left_out} sleeps are in states that the machine does not have, and left out: it is of another one"
             ));
         }
-        let assumed = reading.decider.assumed;
-        let mut inputs = reading.sorter.finish()?;
+        let assumed = target.decider.assumed;
+        let mut inputs = target.sorter.finish()?;
         if assumed.timer == 0 {
             (inputs.earliest, inputs.latest) = (None, None);
         }
-        let (cpus, window_ns) = (about.cpus.clone(), about.window_ns);
-        self.records.push(Replayed { file, hz, inputs, cpus, window_ns, wakes: reading.wakes, assumed });
+        self.records.push(Replayed {
+            file: file.to_owned(),
+            hz: hz(about),
+            inputs,
+            cpus: about.cpus.clone(),
+            window_ns: about.window_ns,
+            wakes: read.wakes.clone(),
+            assumed,
+        });
         Ok(())
     }
 
@@ -205,19 +207,46 @@ impl Grounds {
     }
 }
 
-/// A record on its way to decisions.
-struct Reading {
+/// Reads a record once, for all grounds.
+fn read(path: &Path, all: &mut [Grounds], bounds: bool) -> Result<()> {
+    let record = Record::open(path)?;
+    let (file, about) = (path.display().to_string(), &record.about);
+    let lacking = Lacking::of(about);
+    if let Some(reason) = lacking.refusal() {
+        bail!("cannot replay {file}: {reason}");
+    }
+    let targets = all.iter_mut().map(|ground| ground.prepare(&file, about, &lacking, bounds));
+    let targets: Vec<Target> = targets.collect::<Result<_>>()?;
+    let mut reading = Reading { targets, wakes: Vec::new(), sleeps: 0, lost: 0 };
+    reading.read(&record, &file)?;
+    let targets = std::mem::take(&mut reading.targets);
+    all.iter_mut().zip(targets).try_for_each(|(ground, target)| ground.finish(&file, about, target, &reading))
+}
+
+/// Ticks per second of a record.
+fn hz(about: &About) -> u32 {
+    if about.machine.hz == 0 { DEFAULT_HZ } else { about.machine.hz }
+}
+
+/// The decisions of a record for one ground.
+struct Target {
     decider: Decider,
     sorter: Sorter,
-    wakes: Vec<String>,
     is_same: bool,
-    sleeps: u64,
     decisions: u64,
 }
 
+/// A record on its way to decisions.
+struct Reading {
+    targets: Vec<Target>,
+    wakes: Vec<String>,
+    sleeps: u64,
+    lost: u64,
+}
+
 impl Reading {
-    fn read(&mut self, record: &Record, hz: u32, file: &str, notes: &mut Vec<String>) -> Result<()> {
-        let mut observer = Observer::new(hz);
+    fn read(&mut self, record: &Record, file: &str) -> Result<()> {
+        let mut observer = Observer::new(hz(&record.about));
         let (mut events, mut failed) = (0u64, None);
         let merged = record.trace.events(|event| {
             observer.step(event);
@@ -230,39 +259,43 @@ impl Reading {
         if let Some(error) = failed {
             return Err(error.into());
         }
-        let lost: u64 = merged.with_context(|| format!("{file} is damaged"))?.lost.values().sum();
+        self.lost = merged.with_context(|| format!("{file} is damaged"))?.lost.values().sum();
         self.add(&observer.finish().sleeps)?;
-        if lost > 0 {
-            notes.push(format!("{file}: {lost} events were lost, and with them idle periods"));
-        }
         Ok(())
     }
 
     fn add(&mut self, sleeps: &[Sleep]) -> std::result::Result<(), ReplayError> {
         for sleep in sleeps {
             self.sleeps += 1;
-            let Some(decision) = self.decider.decision(sleep) else { continue };
-            self.decisions += 1;
-            let wake = self.number_of(&sleep.wake);
-            let (chosen, disabled) =
-                if self.is_same { (decision.chosen, decision.disabled) } else { (None, 0) };
-            self.sorter.add(Decision { wake, chosen, disabled, ..decision })?;
+            let wake = number_of(&mut self.wakes, &sleep.wake);
+            for target in &mut self.targets {
+                target.add(sleep, wake)?;
+            }
         }
         Ok(())
     }
+}
 
-    fn number_of(&mut self, wake: &Wake) -> u16 {
-        let words = in_words(wake);
-        let number = self.wakes.iter().position(|known| *known == words);
-        number.unwrap_or_else(|| {
-            if self.wakes.len() < MOST_WAKES {
-                self.wakes.push(words);
-                self.wakes.len() - 1
-            } else {
-                MOST_WAKES
-            }
-        }) as u16
+impl Target {
+    fn add(&mut self, sleep: &Sleep, wake: u16) -> std::result::Result<(), ReplayError> {
+        let Some(decision) = self.decider.decision(sleep) else { return Ok(()) };
+        self.decisions += 1;
+        let (chosen, disabled) = if self.is_same { (decision.chosen, decision.disabled) } else { (None, 0) };
+        self.sorter.add(Decision { wake, chosen, disabled, ..decision })
     }
+}
+
+/// The number of a cause in words; that of all others if there are very many.
+fn number_of(wakes: &mut Vec<String>, wake: &Wake) -> u16 {
+    let words = in_words(wake);
+    if let Some(number) = wakes.iter().position(|known| *known == words) {
+        return number as u16;
+    }
+    if wakes.len() == MOST_WAKES {
+        return MOST_WAKES as u16;
+    }
+    wakes.push(words);
+    (wakes.len() - 1) as u16
 }
 
 /// The disabled states, one bit each.

@@ -6,18 +6,20 @@ mod grounds;
 mod lacking;
 mod page;
 mod rows;
+mod study;
 
 use crate::output::{self, Target};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyntick_contract::replay::Replay;
 use dyntick_kernels::cache::Cache;
+use dyntick_model::Machine;
 use dyntick_model::units::Nanos;
 use dyntick_replay::{Decision, Governor, Spec, sweep};
-use dyntick_report::plot_svg;
+use dyntick_report::{Plot, mail, plot_svg};
 use dyntick_study::machine;
 use grounds::Grounds;
-use rows::{Choices, How, MOST_WITH_BOUNDS, Row};
+use rows::{Choices, How, MOST_WITH_BOUNDS, Programs, Row};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -45,10 +47,10 @@ pub struct Arguments {
     /// All values of macros in a governor, as one argument: 'SPEC -DNAME=FIRST..LAST:STEP'
     #[arg(long, value_name = "SPEC -D…")]
     sweep: Vec<String>,
-    /// The machine whose idle states and powers are used: see `dyntick lab machines`, or a path [default: the recorded
-    /// states, without energy]
-    #[arg(long, value_name = "NAME|FILE")]
-    machine: Option<String>,
+    /// The machine whose idle states and powers are used: see `dyntick lab machines`, or a path; several, or all, make
+    /// one table of each record on each machine [default: the recorded states, without energy]
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
+    machine: Vec<String>,
     /// Latency limits (PM QoS) to replay with, in addition to the recorded ones: none, or a time such as 20us
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "none")]
     qos: Vec<Limit>,
@@ -99,15 +101,77 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.target.ensure_writable()?;
     arguments.picture.as_deref().map_or(Ok(()), output::ensure_writable)?;
     dyntick_system::leave_half_of_memory();
-    let machine = arguments.machine.as_deref().map(machine::find).transpose()?;
+    let machines = machines(&arguments.machine)?;
     let governors = governors(arguments)?;
-    let grounds = Grounds::open(&arguments.files, machine, governors.len() <= MOST_WITH_BOUNDS)?;
+    if machines.len() > 1 {
+        return on_machines(arguments, &machines, &governors);
+    }
+    let bounds = governors.len() <= MOST_WITH_BOUNDS;
+    let Some(grounds) = Grounds::open(&arguments.files, &machines, bounds)?.pop() else {
+        bail!("no machine");
+    };
+    let replay = replay(&grounds, &governors, &Programs::new()?, arguments)?;
+    draw(arguments, page::picture(&replay))?;
+    if arguments.json {
+        arguments.target.json(&replay)?;
+    } else {
+        arguments.target.page(&page::document(&replay))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The machines by their names; one that is none for the recorded states.
+fn machines(names: &[String]) -> Result<Vec<Option<Machine>>> {
+    let find = |name: &str| -> Result<Option<Machine>> { Ok(Some(machine::find(name)?)) };
+    match names {
+        [] => Ok(vec![None]),
+        [all] if all == "all" => machine::names().into_iter().map(find).collect(),
+        names => names.iter().map(|name| find(name)).collect(),
+    }
+}
+
+fn draw(arguments: &Arguments, plot: Option<Plot>) -> Result<()> {
+    match (&arguments.picture, plot) {
+        (Some(path), Some(plot)) => output::file(path, plot_svg(&plot).as_bytes()),
+        _ => Ok(()),
+    }
+}
+
+/// Replays each record by itself on each machine.
+fn on_machines(
+    arguments: &Arguments,
+    machines: &[Option<Machine>],
+    governors: &[Governor],
+) -> Result<ExitCode> {
+    let programs = Programs::new()?;
+    let mut replays = Vec::new();
+    for file in &arguments.files {
+        for grounds in Grounds::open(std::slice::from_ref(file), machines, false)? {
+            replays.push(replay(&grounds, governors, &programs, arguments)?);
+        }
+    }
+    draw(arguments, study::picture(&replays))?;
+    if arguments.json {
+        let lines = replays.iter().map(output::as_json_line).collect::<Result<Vec<String>>>()?;
+        arguments.target.rendered(&lines.concat())?;
+    } else {
+        arguments.target.rendered(&mail(&study::document(&replays)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn replay(
+    grounds: &Grounds,
+    governors: &[Governor],
+    programs: &Programs,
+    arguments: &Arguments,
+) -> Result<Replay> {
     let how = How { limits: &arguments.qos, feedback: arguments.feedback, first: arguments.first };
-    let choices = Choices::of(&grounds, &governors, &how)?;
+    let choices = Choices::of(grounds, governors, programs, &how)?;
     let differences = choices.differences();
-    let rows = choices.rows(&grounds)?;
-    let replay = Replay {
-        files: arguments.files.iter().map(|file| file.display().to_string()).collect(),
+    let rows = choices.rows(grounds)?;
+    Ok(Replay {
+        files: grounds.records.iter().map(|record| record.file.clone()).collect(),
         recorded_governor: grounds.governor.clone(),
         feedback: arguments.feedback,
         machine: grounds.machine.as_ref().map(|machine| machine.name.clone()),
@@ -116,16 +180,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         differences,
         assumed: grounds.assumed(),
         notes: grounds.notes.clone(),
-    };
-    if let (Some(path), Some(plot)) = (&arguments.picture, page::picture(&replay)) {
-        output::file(path, plot_svg(&plot).as_bytes())?;
-    }
-    if arguments.json {
-        arguments.target.json(&replay)?;
-    } else {
-        arguments.target.page(&page::document(&replay))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 /// The governors with their sources: those of `--governor`, then all variants of `--sweep`.

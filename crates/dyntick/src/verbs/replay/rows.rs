@@ -60,10 +60,35 @@ struct Runs<'a> {
     governors: &'a [Governor],
     limits: &'a [Limit],
     feedback: bool,
-    compiler: Compiler,
+    programs: &'a Programs,
     /// The number of differences that are listed.
     first: usize,
     base: Base,
+}
+
+/// Compiled governors: each once, for all machines.
+pub struct Programs {
+    compiler: Compiler,
+    /// By the governor's number and ticks per second.
+    compiled: Mutex<BTreeMap<(usize, u32), Arc<Program>>>,
+}
+
+impl Programs {
+    /// Compiles the runner.
+    pub fn new() -> Result<Self> {
+        Ok(Self { compiler: Compiler::new()?, compiled: Mutex::default() })
+    }
+
+    fn get(&self, number: usize, governor: &Governor, hz: u32) -> Result<Arc<Program>, ReplayError> {
+        let compiled = || self.compiled.lock().unwrap_or_else(|error| error.into_inner());
+        if let Some(program) = compiled().get(&(number, hz)) {
+            return Ok(program.clone());
+        }
+        // Others compile theirs meanwhile; no two work on the same governor.
+        let program = Arc::new(self.compiler.compile(governor, hz)?);
+        compiled().insert((number, hz), program.clone());
+        Ok(program)
+    }
 }
 
 /// The choices of the first governor, under each limit and on each record. They are kept, as those of the others are
@@ -92,10 +117,10 @@ impl Base {
 
 impl Choices {
     /// Runs the governors, on all cores.
-    pub fn of(grounds: &Grounds, governors: &[Governor], how: &How<'_>) -> Result<Self> {
+    pub fn of(grounds: &Grounds, governors: &[Governor], programs: &Programs, how: &How<'_>) -> Result<Self> {
         let How { limits, feedback, first } = *how;
-        let (compiler, base) = (Compiler::new()?, Base::default());
-        let runs = Runs { grounds, governors, limits, feedback, compiler, first, base };
+        let base = Base::default();
+        let runs = Runs { grounds, governors, limits, feedback, programs, first, base };
         let mut all = Vec::new();
         for choices in on_all_cores(governors.len(), &|number| runs.of(number)) {
             all.extend(choices?);
@@ -187,13 +212,6 @@ impl Runs<'_> {
     /// The choices of a governor under each limit, and on each record.
     fn outcomes(&self, number: usize) -> Result<(Vec<Choice>, Vec<Vec<Ran>>), ReplayError> {
         let governor = &self.governors[number];
-        // Kernels of several records may have other ticks.
-        let mut programs: BTreeMap<u32, Program> = BTreeMap::new();
-        for record in &self.grounds.records {
-            if !programs.contains_key(&record.hz) {
-                programs.insert(record.hz, self.compiler.compile(governor, record.hz)?);
-            }
-        }
         let (mut choices, mut all) = (Vec::new(), Vec::new());
         for limit in self.limits {
             let mut choice = Choice {
@@ -206,7 +224,9 @@ impl Runs<'_> {
             };
             let mut outcomes = Vec::new();
             for record in &self.grounds.records {
-                outcomes.push(choice.run(self.grounds, record, &programs[&record.hz], self.feedback)?);
+                // Kernels of several records may have other ticks.
+                let program = self.programs.get(number, governor, record.hz)?;
+                outcomes.push(choice.run(self.grounds, record, &program, self.feedback)?);
             }
             choices.push(choice);
             all.push(outcomes);
