@@ -30,10 +30,6 @@ pub struct Decision {
     pub earliest: Lengths,
     /// The same with the latest one.
     pub latest: Lengths,
-    /// The latency limit (PM QoS), ns; [`Decision::NO_LIMIT`] for none.
-    pub latency_ns: i64,
-    /// The states that were disabled, one bit each.
-    pub disabled: u16,
     /// The recorded state; none if another driver or machine had chosen it.
     pub chosen: Option<u8>,
     /// True if the tick was stopped before the choice.

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The decisions of a trace in a file that any number of children read: it is made once for all governors.
+//! The decisions of a trace in files that any number of children read: they are made once for all governors.
 
 use crate::files::Elements;
-use crate::layout::{INPUT_BYTES, RECORD_BYTES, Record};
+use crate::layout::{INPUT_BYTES, RECORD_BYTES, REST_BYTES, Record, Settings, is_end, is_long};
 use std::fs::File;
 use std::io::Result;
+use std::sync::Arc;
 
 /// Decisions in order of time.
 pub struct Input {
     pub(crate) file: File,
-    /// Decisions, and ends of sleeps during which other CPUs did something.
+    /// What no child needs of each decision.
+    pub(crate) rest: Arc<File>,
+    pub(crate) settings: Settings,
+    /// Decisions, times that did not fit into one, and ends of sleeps during which other CPUs did something.
     pub(crate) records: u64,
     /// The decisions.
     pub decisions: u64,
@@ -42,7 +46,12 @@ impl Input {
     pub(crate) fn from_mark(&self, mark: usize) -> Decisions<'_> {
         let record = self.marks.get(mark).copied().unwrap_or(self.records);
         let at = INPUT_BYTES as u64 + record * RECORD_BYTES as u64;
-        Decisions(Elements::new(&self.file, at, self.records - record))
+        let first = (mark as u64 * Self::MARK).min(self.decisions);
+        Decisions {
+            records: Elements::new(&self.file, at, self.records - record),
+            rests: Elements::new(&self.rest, first * REST_BYTES as u64, self.decisions - first),
+            settings: &self.settings,
+        }
     }
 
     /// All decisions.
@@ -52,16 +61,22 @@ impl Input {
 }
 
 /// Decisions, one after another.
-pub(crate) struct Decisions<'a>(Elements<'a, RECORD_BYTES>);
+pub(crate) struct Decisions<'a> {
+    records: Elements<'a, RECORD_BYTES>,
+    rests: Elements<'a, REST_BYTES>,
+    settings: &'a Settings,
+}
 
 impl Decisions<'_> {
     /// The next one; none at the end.
     pub fn next(&mut self) -> Result<Option<Record>> {
-        while let Some(bytes) = self.0.next()? {
-            let record = Record(*bytes);
-            if !record.is_end() {
-                return Ok(Some(record));
+        while let Some(record) = self.records.next()?.copied() {
+            if is_end(&record) {
+                continue;
             }
+            let times = if is_long(&record) { self.records.next()? } else { None };
+            let rest = self.rests.next()?;
+            return Ok(rest.map(|rest| Record::read(&record, times, rest, self.settings)));
         }
         Ok(None)
     }

@@ -25,7 +25,7 @@ pub use decision::{Decision, Lengths, Part};
 pub use error::ReplayError;
 pub use governor::{Define, Governor, SourceFile};
 pub use input::{Input, Inputs};
-pub use layout::Record;
+pub use layout::{Record, Setting, Settings};
 pub use outcome::Outcome;
 pub use reason::Reason;
 pub use recorded::{Assumed, Decider, Facts};

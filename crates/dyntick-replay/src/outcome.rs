@@ -158,7 +158,7 @@ impl Outcome {
         for decision in 0..self.decisions as u32 {
             let (Some(record), Some([choice])) = (records.next()?, choices.next()?) else { break };
             let mut part = Part {
-                select_ns: record.select_ns(),
+                select_ns: record.select_ns,
                 decision,
                 state: usize::from(choice & STATE).min(self.states.saturating_sub(1)),
                 stop_tick: choice & STOP_TICK != 0,
@@ -273,7 +273,7 @@ impl CutParts<'_> {
 mod tests {
     use super::*;
     use crate::layout::RIGHT as RIGHT_VERDICT;
-    use crate::{Decision, Sorter};
+    use crate::{Decision, Settings, Sorter};
     use dyntick_idle::{State, States};
 
     const CUT_CHOICE: u8 = 1 | WAS_CUT;
@@ -288,7 +288,7 @@ mod tests {
             polling: false,
             disabled: false,
         };
-        let mut sorter = Sorter::new(&States(vec![state; 2]), 250, false).unwrap();
+        let mut sorter = Sorter::new(&States(vec![state; 2]), 250, Settings::new(), false).unwrap();
         for select_ns in [100, 200, 300] {
             let (wake_ns, exit_ns) = (select_ns + 50, select_ns + 60);
             sorter.add(Decision { select_ns, wake_ns, exit_ns, ..Decision::default() }).unwrap();
@@ -321,7 +321,7 @@ mod tests {
         let mut seen = Vec::new();
         outcome
             .each_part(&input(), |record, part| {
-                assert_eq!(record.idle_ns(), 50);
+                assert_eq!(record.idle_ns, 50);
                 seen.push((
                     part.decision,
                     part.select_ns,

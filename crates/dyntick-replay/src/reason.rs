@@ -58,13 +58,15 @@ impl Reasons {
 mod tests {
     use super::*;
     use crate::Decision;
+    use crate::layout::{Bytes, Settings};
     use dyntick_idle::States;
 
     #[test]
     fn each_difference_has_a_reason() {
         let record = |cpu, tick_is_assumed| {
             let decision = Decision { cpu, tick_is_assumed, ..Decision::default() };
-            Record::of(&decision, decision.seen, 0, &States::default())
+            let bytes = Bytes::of(&decision, decision.seen, 0, &States::default());
+            Record::read(&bytes.record, None, &bytes.rest, &Settings::new())
         };
         let mut reasons = Reasons::default();
         let (plain, assumed, other) = (record(1, false), record(1, true), record(2, false));

@@ -17,10 +17,6 @@ pub struct Facts {
     pub states: States,
     /// Ticks per second.
     pub hz: u32,
-    /// The states of each CPU that were disabled, one bit each.
-    pub disabled: BTreeMap<u32, u16>,
-    /// The latency limit of each CPU, ns.
-    pub limits_ns: BTreeMap<u32, u64>,
     /// The recorded CPUs: of others the events are not complete.
     pub cpus: CpuList,
     /// True if events show when timers are set.
@@ -78,7 +74,6 @@ impl Decider {
             };
             lengths(inputs, select_ns, facts.hz, next)
         };
-        let limit_ns = facts.limits_ns.get(&sleep.cpu).and_then(|ns| i64::try_from(*ns).ok());
         Some(Decision {
             cpu: sleep.cpu,
             select_ns,
@@ -88,8 +83,6 @@ impl Decider {
             seen: lengths(Timers::Seen),
             earliest: lengths(Timers::Earliest),
             latest: lengths(Timers::Latest),
-            latency_ns: limit_ns.unwrap_or(Decision::NO_LIMIT),
-            disabled: facts.disabled.get(&sleep.cpu).copied().unwrap_or(0),
             chosen: u8::try_from(sleep.state).ok(),
             tick_stopped: inputs.tick == Tick::Stopped,
             tick_was_off: sleep.tick == Tick::Stopped,
@@ -189,8 +182,6 @@ mod tests {
         Facts {
             states: States(vec![state("C1", 1), state("C6", 200)]),
             hz: 250,
-            disabled: [(1, 2)].into(),
-            limits_ns: [(1, 50 * US)].into(),
             cpus: "1".parse().unwrap(),
             timers_known: true,
         }
@@ -233,7 +224,7 @@ mod tests {
         assert_eq!((first.select_ns, first.wake_ns, first.residency_ns), (990 * US, 9000 * US, 8200 * US));
         assert_eq!((first.seen.sleep_length_ns, first.seen.delta_tick_ns), (8_010_000, 2_010_000));
         assert_eq!((first.earliest, first.latest), (first.seen, first.seen));
-        assert_eq!((first.latency_ns, first.disabled, first.chosen), (50_000, 2, Some(1)));
+        assert_eq!(first.chosen, Some(1));
         assert!(!first.tick_stopped && first.tick_was_off && !first.got_tick);
         assert_eq!(second.seen.sleep_length_ns, 20_010_000);
         assert_eq!(second.earliest.sleep_length_ns, 2_010_000);

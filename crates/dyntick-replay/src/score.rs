@@ -2,11 +2,12 @@
 //! Scores choices: missed states, modelled latency and modelled energy; beside an oracle and static limits.
 
 use crate::Input;
-use crate::layout::{self, GOES_ON, MOST_STATES, RIGHT, Record, SAME, VERDICTS, within};
+use crate::layout::{self, GOES_ON, MOST_STATES, RIGHT, Record, SAME, VERDICTS};
 use crate::outcome::{Counts, CutPart, Outcome};
 use dyntick_idle::{Energy, Meter, Miss, States};
 use dyntick_model::{CpuList, Machine};
 use dyntick_stats::Histogram;
+use std::collections::BTreeMap;
 use std::io::Result;
 
 /// A recording with the machine on which it is replayed.
@@ -157,7 +158,7 @@ impl Ground<'_> {
             // The last part of a sleep ends with it, and those before end with the next one.
             let mut open: Option<(u64, usize)> = None;
             outcome.each_part(self.input, |record, part| {
-                meter.reach(record.select_ns());
+                meter.reach(record.select_ns);
                 if let Some((since_ns, state)) = open.take() {
                     meter.add(record.cpu(), state, since_ns, part.select_ns);
                 }
@@ -179,8 +180,8 @@ impl Ground<'_> {
     /// The end of a sleep, ns. One whose state takes longer to leave ends no later than the next one begins.
     fn exit_ns(&self, record: &Record, state: usize) -> u64 {
         let leaving_ns = self.states.get(state).map_or(0, |state| state.leaving_ns);
-        let wake_ns = record.select_ns().saturating_add(record.idle_ns());
-        wake_ns.saturating_add(leaving_ns.min(record.gap_ns()))
+        let wake_ns = record.select_ns.saturating_add(record.idle_ns);
+        wake_ns.saturating_add(leaving_ns.min(record.gap_ns))
     }
 
     /// Scores choices by rules, in one pass.
@@ -188,18 +189,19 @@ impl Ground<'_> {
     /// # Errors
     /// Those of reading the temporary files.
     pub fn rules(&self, rules: &[Ruled]) -> Result<Vec<Score>> {
-        let allowed: Vec<u16> = rules.iter().map(|one| within(self.states, one.limit_ns)).collect();
+        let mut usable = Usable::default();
         let mut tallies: Vec<(Counts, Option<Meter<'_>>)> =
             rules.iter().map(|_| ([[0; VERDICTS]; MOST_STATES], self.meter())).collect();
         let mut records = self.input.all();
         while let Some(record) = records.next()? {
-            for ((one, allowed), (counts, meter)) in rules.iter().zip(&allowed).zip(&mut tallies) {
-                let state = one.rule.state(&record, *allowed, self.states);
-                counts[state][record.verdict(state, *allowed, true)] += 1;
+            let usable = usable.of(&record, rules, self.states);
+            for ((one, (limited, ruled)), (counts, meter)) in rules.iter().zip(usable).zip(&mut tallies) {
+                let state = one.rule.state(&record, *ruled);
+                counts[state][record.verdict(state, *limited, true)] += 1;
                 if let Some(meter) = meter {
                     let exit_ns = self.exit_ns(&record, state);
-                    meter.reach(record.select_ns());
-                    meter.add(record.cpu(), state, record.select_ns(), exit_ns);
+                    meter.reach(record.select_ns);
+                    meter.add(record.cpu(), state, record.select_ns, exit_ns);
                 }
             }
         }
@@ -212,19 +214,38 @@ impl Ground<'_> {
 
     /// The state of the oracle.
     pub fn oracle_of(&self, record: &Record, limit_ns: i64) -> usize {
-        Rule::Oracle.state(record, within(self.states, limit_ns), self.states)
+        Rule::Oracle.state(record, record.usable(limit_ns, self.states))
     }
 }
 
 impl Rule {
-    /// The choice, of the states that a limit allows.
-    fn state(self, record: &Record, allowed: u16, states: &States) -> usize {
+    /// The choice, of the states that a CPU may choose by this rule.
+    fn state(self, record: &Record, usable: u16) -> usize {
         let state = match self {
             Rule::Recorded => record.chosen(),
-            Rule::Oracle => record.ideal(allowed),
-            Rule::Within(limit_ns) => record.deepest(allowed & within(states, limit_ns), states),
+            Rule::Oracle => record.ideal(usable),
+            Rule::Within(_) => layout::deepest(usable),
         };
         state.unwrap_or(0).min(MOST_STATES - 1)
+    }
+}
+
+/// The states that a CPU may choose within the limit, and also by the rule; for each rule. They are found once for a CPU.
+#[derive(Default)]
+struct Usable(BTreeMap<u32, Vec<(u16, u16)>>);
+
+impl Usable {
+    fn of(&mut self, record: &Record, rules: &[Ruled], states: &States) -> &[(u16, u16)] {
+        self.0.entry(record.cpu()).or_insert_with(|| {
+            let usable = |one: &Ruled| {
+                let limited = record.usable(one.limit_ns, states);
+                match one.rule {
+                    Rule::Within(limit_ns) => (limited, limited & record.usable(limit_ns, states)),
+                    _ => (limited, limited),
+                }
+            };
+            rules.iter().map(usable).collect()
+        })
     }
 }
 
@@ -232,7 +253,7 @@ impl Rule {
 mod tests {
     use super::*;
     use crate::outcome::Last;
-    use crate::{Decision, Sorter};
+    use crate::{Decision, Settings, Sorter};
     use dyntick_idle::State;
 
     const US: u64 = 1000;
@@ -260,12 +281,11 @@ mod tests {
                 wake_ns,
                 exit_ns: wake_ns + leaving_ns,
                 residency_ns: idle_us * US + leaving_ns,
-                latency_ns: Decision::NO_LIMIT,
                 chosen: Some(chosen),
                 ..Decision::default()
             }
         };
-        let mut sorter = Sorter::new(&states(), 250, false).unwrap();
+        let mut sorter = Sorter::new(&states(), 250, Settings::new(), false).unwrap();
         for one in [decision(0, 50, 2), decision(1000, 5000, 1), decision(10_000, 5000, 2)] {
             sorter.add(one).unwrap();
         }
@@ -309,7 +329,7 @@ mod tests {
         for number in 0..3 {
             let record = records.next().unwrap().unwrap();
             if number != 1 {
-                counts[2][record.verdict(2, u16::MAX, true)] += 1;
+                counts[2][record.verdict(2, 0b111, true)] += 1;
             }
         }
         let mut score = Score::of(&counts, &states, &input);
@@ -344,7 +364,7 @@ mod tests {
             exit_ns: (select_us + 60) * US,
             ..Decision::default()
         };
-        let mut sorter = Sorter::new(&states, 250, false).unwrap();
+        let mut sorter = Sorter::new(&states, 250, Settings::new(), false).unwrap();
         [close(0), close(100)].into_iter().for_each(|one| sorter.add(one).unwrap());
         let input = sorter.finish().unwrap().seen;
         let record = input.all().next().unwrap().unwrap();

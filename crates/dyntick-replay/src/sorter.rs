@@ -4,7 +4,10 @@
 
 use crate::decision::Decision;
 use crate::input::{Input, Inputs};
-use crate::layout::{INPUT_BYTES, MOST_CPUS, MOST_DECISIONS, MOST_STATES, RECORD_BYTES, Record, head};
+use crate::layout::{
+    Bytes, INPUT_BYTES, MOST_CPUS, MOST_DECISIONS, MOST_STATES, RECORD_BYTES, REST_BYTES, Settings, end,
+    ends, head, is_long,
+};
 use crate::{ReplayError, files};
 use dyntick_idle::States;
 use std::cmp::Reverse;
@@ -12,11 +15,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// The decisions of a CPU that are kept in memory.
 const BLOCK: usize = 256;
-/// The bytes of the end of a sleep, before its records.
-const END_BYTES: usize = 8;
+/// The bytes of the end of a sleep and of the rest of its decision, before its records.
+const BEFORE_BYTES: usize = 8 + REST_BYTES;
 /// The assumptions about timers that no event shows: what was seen, the earliest, the latest.
 const ASSUMPTIONS: usize = 3;
 
@@ -24,6 +28,7 @@ const ASSUMPTIONS: usize = 3;
 pub struct Sorter {
     states: States,
     hz: u32,
+    settings: Settings,
     /// The number of records for each decision: one for each assumption about timers.
     assumptions: usize,
     cpus: BTreeMap<u32, OfCpu>,
@@ -45,18 +50,19 @@ struct OfCpu {
 }
 
 impl Sorter {
-    /// Creates one for governors that choose between these states, of kernels with `hz` ticks per second. With `bounds`
-    /// the decisions are kept under all assumptions about timers.
+    /// Creates one for governors that choose between these states, of kernels with `hz` ticks per second, within the
+    /// limits of each CPU. With `bounds` the decisions are kept under all assumptions about timers.
     ///
     /// # Errors
     /// No temporary file, or more states than a kernel has.
-    pub fn new(states: &States, hz: u32, bounds: bool) -> Result<Self, ReplayError> {
+    pub fn new(states: &States, hz: u32, settings: Settings, bounds: bool) -> Result<Self, ReplayError> {
         if states.0.len() > MOST_STATES {
             return Err(ReplayError::TooManyStates(states.0.len()));
         }
         Ok(Self {
             states: states.clone(),
             hz,
+            settings,
             assumptions: if bounds { ASSUMPTIONS } else { 1 },
             cpus: BTreeMap::new(),
             file: files::temporary()?,
@@ -103,42 +109,54 @@ impl Sorter {
         }
         let mut outputs = Vec::new();
         for _ in 0..self.assumptions {
-            let mut file = BufWriter::with_capacity(1 << 20, files::temporary()?);
+            let mut file = written_to(files::temporary()?);
             file.seek(SeekFrom::Start(INPUT_BYTES as u64))?;
             outputs.push(file);
         }
+        let mut rest = written_to(files::temporary()?);
         let order = Order::of(&self)?;
-        let records = order.write(&mut outputs)?;
-        let head = head(&self.states, self.hz, records.count);
+        let records = order.write(&mut outputs, &mut rest)?;
+        let rest = Arc::new(rest.into_inner().map_err(|error| error.into_error())?);
         let mut inputs = Vec::new();
-        for file in outputs {
+        for (file, count) in outputs.into_iter().zip(records.counts) {
             let file = file.into_inner().map_err(|error| error.into_error())?;
-            file.write_all_at(&head, 0)?;
+            file.write_all_at(&head(&self.states, self.hz, count, &self.settings), 0)?;
             inputs.push(Input {
                 file: files::only_readable(&file)?,
-                records: records.count,
+                rest: rest.clone(),
+                settings: self.settings.clone(),
+                records: count,
                 decisions: self.decisions,
                 known: self.known,
                 states: self.states.0.len(),
-                marks: records.marks.clone(),
+                marks: Vec::new(),
             });
         }
+        inputs.iter_mut().zip(records.marks).for_each(|(input, marks)| input.marks = marks);
         let mut inputs = inputs.into_iter();
         let seen = inputs.next().ok_or(ReplayError::TooMany)?;
         Ok(Inputs { seen, earliest: inputs.next(), latest: inputs.next() })
     }
 }
 
+fn written_to(file: File) -> BufWriter<File> {
+    BufWriter::with_capacity(1 << 20, file)
+}
+
 fn entry_bytes(assumptions: usize) -> usize {
-    END_BYTES + assumptions * RECORD_BYTES
+    BEFORE_BYTES + assumptions * 2 * RECORD_BYTES
 }
 
 impl OfCpu {
     fn put(&mut self, decision: &Decision, next_ns: u64, assumptions: usize, states: &States) {
         // At the same time the end of a sleep comes before a choice, so no sleep may take no time.
         self.buffer.extend(decision.exit_ns.max(decision.select_ns + 1).to_ne_bytes());
-        for lengths in [decision.seen, decision.earliest, decision.latest].into_iter().take(assumptions) {
-            self.buffer.extend(Record::of(decision, lengths, next_ns, states).0);
+        let all = [decision.seen, decision.earliest, decision.latest];
+        let all = all.map(|lengths| Bytes::of(decision, lengths, next_ns, states));
+        self.buffer.extend(all[0].rest);
+        for bytes in &all[..assumptions] {
+            self.buffer.extend(bytes.record);
+            self.buffer.extend(bytes.times);
         }
     }
 
@@ -199,12 +217,18 @@ impl<'a> Cursor<'a> {
 
     /// The time of the choice, ns.
     fn select_ns(&self) -> Option<u64> {
-        self.word(END_BYTES)
+        self.word(BEFORE_BYTES)
     }
 
-    fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        let entry = &self.block[self.at + END_BYTES..self.at + self.entry];
-        entry.chunks_exact(RECORD_BYTES).filter_map(|bytes| bytes.first_chunk().copied().map(Record))
+    fn rest(&self) -> &[u8] {
+        &self.block[self.at + BEFORE_BYTES - REST_BYTES..self.at + BEFORE_BYTES]
+    }
+
+    /// The records, each with its times if they did not fit into it.
+    fn records(&self) -> impl Iterator<Item = [[u8; RECORD_BYTES]; 2]> + '_ {
+        let entry = &self.block[self.at + BEFORE_BYTES..self.at + self.entry];
+        let record = |bytes: &[u8]| bytes.first_chunk().copied().unwrap_or([0; RECORD_BYTES]);
+        entry.chunks_exact(2 * RECORD_BYTES).map(move |bytes| [record(bytes), record(&bytes[RECORD_BYTES..])])
     }
 }
 
@@ -217,11 +241,11 @@ struct Order<'a> {
     steps: BinaryHeap<Step>,
 }
 
-/// The records that were written.
+/// The records that were written under each assumption.
 struct Written {
-    count: u64,
+    counts: Vec<u64>,
     /// The number of the record of each [`Input::MARK`]th decision.
-    marks: Vec<u64>,
+    marks: Vec<Vec<u64>>,
 }
 
 impl<'a> Order<'a> {
@@ -233,36 +257,51 @@ impl<'a> Order<'a> {
         Ok(Self { cursors, steps })
     }
 
-    fn write(mut self, outputs: &mut [BufWriter<File>]) -> Result<Written, ReplayError> {
-        let mut written = Written { count: 0, marks: Vec::new() };
+    fn write(
+        mut self,
+        outputs: &mut [BufWriter<File>],
+        rest: &mut BufWriter<File>,
+    ) -> Result<Written, ReplayError> {
+        let mut written = Written { counts: vec![0; outputs.len()], marks: vec![Vec::new(); outputs.len()] };
         let mut decisions = 0;
         while let Some(Reverse((_, is_choice, index))) = self.steps.pop() {
             let cursor = &mut self.cursors[index];
-            if is_choice {
-                if decisions % Input::MARK == 0 {
-                    written.marks.push(written.count);
+            if !is_choice {
+                let record = end(cursor.cpu);
+                for (output, count) in outputs.iter_mut().zip(&mut written.counts) {
+                    output.write_all(&record)?;
+                    *count += 1;
                 }
-                decisions += 1;
-                let end = (cursor.end_ns().unwrap_or_default(), false, index);
-                let ends = self.steps.peek().is_none_or(|Reverse(next)| end <= *next);
-                for (mut record, output) in cursor.records().zip(&mut *outputs) {
-                    if ends {
-                        record.ends();
-                    }
-                    output.write_all(&record.0)?;
-                }
-                cursor.next()?;
-                if ends {
-                    self.steps.extend(cursor.select_ns().map(|at| Reverse((at, true, index))));
-                } else {
-                    self.steps.push(Reverse(end));
-                }
-            } else {
-                let record = Record::end(cursor.cpu);
-                outputs.iter_mut().try_for_each(|output| output.write_all(&record.0))?;
                 self.steps.extend(cursor.select_ns().map(|at| Reverse((at, true, index))));
+                continue;
             }
-            written.count += 1;
+            let end = (cursor.end_ns().unwrap_or_default(), false, index);
+            let is_next = self.steps.peek().is_none_or(|Reverse(next)| end <= *next);
+            rest.write_all(cursor.rest())?;
+            let places = written.counts.iter_mut().zip(&mut written.marks);
+            for (([mut record, times], output), (count, marks)) in
+                cursor.records().zip(&mut *outputs).zip(places)
+            {
+                if decisions % Input::MARK == 0 {
+                    marks.push(*count);
+                }
+                if is_next {
+                    ends(&mut record);
+                }
+                output.write_all(&record)?;
+                *count += 1;
+                if is_long(&record) {
+                    output.write_all(&times)?;
+                    *count += 1;
+                }
+            }
+            decisions += 1;
+            cursor.next()?;
+            if is_next {
+                self.steps.extend(cursor.select_ns().map(|at| Reverse((at, true, index))));
+            } else {
+                self.steps.push(Reverse(end));
+            }
         }
         Ok(written)
     }
@@ -274,15 +313,15 @@ mod tests {
 
     /// The CPU of each record, and what it is: a choice whose sleep ends at once, another choice, or the end of its sleep.
     fn order(decisions: &[Decision]) -> Vec<(u32, char)> {
-        let mut sorter = Sorter::new(&States::default(), 250, false).unwrap();
+        let mut sorter = Sorter::new(&States::default(), 250, Settings::new(), false).unwrap();
         decisions.iter().for_each(|decision| sorter.add(decision.clone()).unwrap());
         let input = sorter.finish().unwrap().seen;
         let mut bytes = vec![0; input.records as usize * RECORD_BYTES];
         input.file.read_exact_at(&mut bytes, INPUT_BYTES as u64).unwrap();
         let record = |bytes: &[u8]| {
-            let record = Record(*bytes.first_chunk().unwrap());
-            let kind = if record.is_end() { '>' } else { ['<', '='][usize::from(record.0[61] & 8 != 0)] };
-            (record.cpu(), kind)
+            let bits = u64::from_ne_bytes(*bytes[24..].first_chunk().unwrap());
+            let (cpu, flags) = ((bits >> 36 & 0x1fff) as u32, bits >> 28 & 0xff);
+            (cpu, if flags & 16 != 0 { '>' } else { ['<', '='][usize::from(flags & 8 != 0)] })
         };
         bytes.chunks(RECORD_BYTES).map(record).collect()
     }
@@ -311,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_no_kernel_has_is_refused() {
-        let mut sorter = Sorter::new(&States::default(), 250, true).unwrap();
+        let mut sorter = Sorter::new(&States::default(), 250, Settings::new(), true).unwrap();
         let error = sorter.add(decision(MOST_CPUS, 1, 2)).unwrap_err().to_string();
         assert!(error.contains("CPU 8192"), "{error}");
     }

@@ -2,8 +2,8 @@
 //! Governors of Debian's kernel and small ones, compiled and run as a user's would be.
 
 use crate::{
-    Compiler, Decision, Governor, Ground, Inputs, Lengths, Part, Program, ReplayError, Sorter, SourceFile,
-    Spec,
+    Compiler, Decision, Governor, Ground, Inputs, Lengths, Part, Program, ReplayError, Setting, Settings,
+    Sorter, SourceFile, Spec,
 };
 use dyntick_idle::{Miss, State, States};
 use dyntick_kernels::build::governors::{GOVERNORS, unpacked};
@@ -42,7 +42,6 @@ fn timers(idle_ns: impl Iterator<Item = u64>) -> Vec<Decision> {
             exit_ns: select_ns + idle_ns + 2000,
             residency_ns: idle_ns + 2000,
             seen: Lengths { sleep_length_ns: idle_ns as i64, delta_tick_ns: (idle_ns as i64).min(TICK_NS) },
-            latency_ns: Decision::NO_LIMIT,
             ..Decision::default()
         }
     };
@@ -79,7 +78,7 @@ fn compile(governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
 }
 
 fn inputs(decisions: &[Decision]) -> Inputs {
-    let mut sorter = Sorter::new(&states(), HZ, false).unwrap();
+    let mut sorter = Sorter::new(&states(), HZ, Settings::new(), false).unwrap();
     decisions.iter().for_each(|decision| sorter.add(decision.clone()).unwrap());
     sorter.finish().unwrap()
 }
@@ -200,7 +199,6 @@ fn decisions_of_all_cpus_are_in_order_of_time() {
         wake_ns: select_ns + 10,
         exit_ns: select_ns + 20,
         seen: Lengths { sleep_length_ns: 10, delta_tick_ns: 10 },
-        latency_ns: Decision::NO_LIMIT,
         ..Decision::default()
     };
     let program = compile(&own("shared", &select), HZ).unwrap();
@@ -255,10 +253,14 @@ fn the_runner_counts_what_it_chose() {
     decisions.iter_mut().enumerate().for_each(|(number, decision)| {
         decision.chosen = Some((number % 4) as u8);
         decision.got_tick = number % 3 == 0;
-        decision.disabled = u16::from(number % 500 > 400) << 3;
+        decision.cpu = u32::from(number >= 3000);
     });
     let (states, cpus) = (states(), CpuList::first(1));
-    let input = inputs(&decisions).seen;
+    // CPU 1 has no C6.
+    let settings = [(1, Setting { disabled: 8, ..Setting::default() })].into();
+    let mut sorter = Sorter::new(&states, HZ, settings, false).unwrap();
+    decisions.iter().for_each(|decision| sorter.add(decision.clone()).unwrap());
+    let input = sorter.finish().unwrap().seen;
     for (name, limit_ns) in [("menu", Decision::NO_LIMIT), ("teo", Decision::NO_LIMIT), ("menu", 20_000)] {
         let outcome = debians(name).run(&input, limit_ns, false).unwrap();
         let ground =
@@ -290,6 +292,7 @@ fn the_runner_counts_what_it_chose() {
         assert_eq!(score.states, chosen, "{name}");
         assert_eq!((score.too_deep, score.too_shallow), (too_deep, too_shallow), "{name}");
         assert_eq!((score.right, score.same, score.known), (right, same, 4000), "{name}");
+        assert!(parts.iter().all(|(record, part)| record.cpu() == 0 || part.state < 3), "{name}");
         assert!(right > 1000 && too_deep > 0, "{name}: {score:?}");
     }
 }
@@ -313,7 +316,6 @@ fn a_choice_delays_what_follows_it() {
             exit_ns: wake_ns + leaving_ns,
             residency_ns: idle_us * 1000 + leaving_ns,
             seen: Lengths { sleep_length_ns: 50_000_000, delta_tick_ns: TICK_NS },
-            latency_ns: Decision::NO_LIMIT,
             chosen: Some(if cpu == 0 { 1 } else { 2 }),
             waker,
             ..Decision::default()

@@ -7,7 +7,7 @@ use dyntick_idle::{State, States};
 use dyntick_kernels::build::governors::{GOVERNORS, unpacked};
 use dyntick_kernels::cache::Cache;
 use dyntick_model::CpuList;
-use dyntick_replay::{Compiler, Decision, Governor, Ground, Input, Lengths, Sorter};
+use dyntick_replay::{Compiler, Decision, Governor, Ground, Input, Lengths, Settings, Sorter};
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -86,7 +86,7 @@ fn states() -> States {
 
 /// Sleeps of a CPU: two periodic timers, and interrupts at random before them. The same for the loop, in a file.
 fn inputs(count: u64, states: &States, path: &Path) -> Result<Input, Box<dyn Error>> {
-    let mut sorter = Sorter::new(states, HZ, false)?;
+    let mut sorter = Sorter::new(states, HZ, Settings::new(), false)?;
     let mut plain = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let (mut random, mut now) = (0x9e37_79b9_7f4a_7c15_u64, 1_000_000_000_u64);
     for _ in 0..count {
@@ -105,7 +105,6 @@ fn inputs(count: u64, states: &States, path: &Path) -> Result<Input, Box<dyn Err
             exit_ns: now + residency_ns,
             residency_ns,
             seen: lengths,
-            latency_ns: Decision::NO_LIMIT,
             ..Decision::default()
         })?;
         for number in [now, idle_ns, timer_ns, delta_ns, 0] {

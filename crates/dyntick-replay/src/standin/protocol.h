@@ -13,12 +13,24 @@ struct dyntick_state {
 	char name[16];
 };
 
+/* Of a CPU, for all of its decisions. */
+struct dyntick_setting {
+	u32 latency_us; /* the limit that was in force */
+	u16 disabled; /* one bit for each state */
+	u16 unused;
+};
+
+#define DYNTICK_MOST_CPUS 8192
+
 struct dyntick_input {
 	u64 magic, records;
 	u32 states, unused;
 	u64 poll_limit_ns, tick_ns;
 	struct dyntick_state state[10];
 };
+
+#define DYNTICK_SETTINGS_AT 4096
+#define DYNTICK_RECORDS_AT (DYNTICK_SETTINGS_AT + DYNTICK_MOST_CPUS * sizeof(struct dyntick_setting))
 
 enum {
 	DYNTICK_STOPPED = 1, /* the tick was stopped before the choice */
@@ -27,24 +39,31 @@ enum {
 	DYNTICK_ENDS = 8, /* the sleep ends before anything happens on another CPU */
 	DYNTICK_END = 16, /* no decision: the end of the CPU's last one, whose sleep went on meanwhile */
 	DYNTICK_TICK_ASSUMED = 32, /* no event shows the tick; not for the runner */
+	DYNTICK_LONG = 64, /* the four times do not fit: they are in the next record */
 };
 
-/* A decision with all that no choice changes, so that scoring one takes a few instructions. */
+#define DYNTICK_NO_TIMER U32_MAX
+#define DYNTICK_NO_STATE 15
+#define DYNTICK_NO_WAKER 0x3fff
+
+/* A decision with all that no choice changes, so that scoring one takes a few instructions; half of a cache line. */
 struct dyntick_record {
 	u64 select_ns; /* begin of the idle period, or of this iteration of it */
-	u64 idle_ns; /* from there to the wake-up event, without the time to leave the state */
-	u64 residency_ns; /* as the kernel counted it, in the state that was chosen then */
+	u32 idle_ns; /* from there to the wake-up event, without the time to leave the state */
+	u32 residency_ns; /* as the kernel counted it, in the state that was chosen then */
+	u32 sleep_length_ns, delta_tick_ns;
+	u64 misses : 20; /* two bits for each state: too deep, too shallow */
+	u64 reach : 4; /* the states whose target residency is no longer than the sleep */
+	u64 chosen : 4; /* the recorded state */
+	u64 flags : 8;
+	u64 cpu : 13;
+	u64 waker : 14; /* the CPU that woke this one */
+};
+
+/* The times of a decision as they are. */
+struct dyntick_times {
+	u64 idle_ns, residency_ns;
 	s64 sleep_length_ns, delta_tick_ns;
-	u32 latency_us; /* the limit that was in force */
-	u32 misses; /* two bits for each state: too deep, too shallow */
-	u32 gap_ns; /* from the wake-up event to the CPU's next choice, at most */
-	u16 fits; /* one bit for each enabled state whose residency and latency suit the sleep */
-	u16 disabled; /* one bit for each state */
-	u16 cpu;
-	u16 wake; /* the number of what woke the CPU */
-	u8 chosen; /* the recorded state; 255 for none */
-	u8 flags;
-	u16 waker; /* the CPU that woke this one; 65535 for none */
 };
 
 /* A part of a sleep that was cut, the last one too. */
@@ -86,7 +105,6 @@ struct dyntick_output {
 
 enum { DYNTICK_NOT_REGISTERED = 1, DYNTICK_NOT_ENABLED, DYNTICK_BAD_STATE, DYNTICK_LOOP, DYNTICK_NO_SELECT };
 
-#define DYNTICK_INPUT_BYTES 4096
 #define DYNTICK_OUTPUT_BYTES 4096
 
 #endif

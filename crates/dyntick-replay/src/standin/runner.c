@@ -24,6 +24,7 @@ int dyntick_init(void);
 /* A CPU that sleeps: its decision, the begin of the last part, and the choice for that. */
 struct asleep {
 	const struct dyntick_record *record;
+	struct dyntick_times times;
 	u64 since_ns;
 	u32 number, choice;
 };
@@ -36,12 +37,14 @@ static u8 *choices;
 static struct dyntick_part *parts;
 static struct cpuidle_driver driver = { .name = "dyntick" };
 static struct cpuidle_device devices[DYNTICK_CPUS];
-static u16 disabled[DYNTICK_CPUS];
 static struct asleep asleep[DYNTICK_CPUS];
 static struct cpuidle_governor *governor;
 static u64 seen_decision;
 static s64 limit_ns;
-static u32 allowed, polling;
+static u32 polling;
+/* The CPU that now is about, with its states that are enabled and within the limits, one bit each. */
+static struct cpuidle_device *device;
+static u32 usable;
 /* With feedback: how much later each CPU does what it did than in the record. */
 static s64 late_ns[DYNTICK_CPUS];
 static bool feedback;
@@ -134,31 +137,53 @@ static void prepare_driver(void)
 		to->target_residency_ns = from->target_residency_ns;
 		to->exit_latency = from->exit_latency_ns / NSEC_PER_USEC;
 		to->target_residency = from->target_residency_ns / NSEC_PER_USEC;
-		if (from->exit_latency_ns <= limit_ns)
-			allowed |= 1u << i;
 		if (from->flags & CPUIDLE_FLAG_POLLING)
 			polling |= 1u << i;
 	}
 }
 
-static noinline void prepare_device(struct cpuidle_device *device, u32 cpu)
+static const struct dyntick_setting *setting_of(u32 cpu)
 {
+	return (const struct dyntick_setting *)((const char *)input + DYNTICK_SETTINGS_AT) + cpu;
+}
+
+static noinline void prepare_device(u32 cpu)
+{
+	const struct dyntick_setting *setting = setting_of(cpu);
+
 	device->registered = device->enabled = 1;
 	device->cpu = cpu;
+	for (int i = 0; i < driver.state_count; i++)
+		device->states_usage[i].disable = setting->disabled >> i & 1;
 	int error = governor->enable ? governor->enable(&driver, device) : 0;
 	if (error)
 		fail(DYNTICK_NOT_ENABLED, error);
 }
 
-static noinline void disable_states(struct cpuidle_device *device, u16 states)
+/* What is the same for all decisions of a CPU. */
+static noinline void switch_to(u32 cpu)
 {
-	disabled[device->cpu] = states;
+	const struct dyntick_setting *setting = setting_of(cpu);
+
+	device = &devices[cpu];
+	now.cpu = cpu;
+	now.latency_ns = min((s64)setting->latency_us * NSEC_PER_USEC, limit_ns);
+	usable = 0;
 	for (int i = 0; i < driver.state_count; i++)
-		device->states_usage[i].disable = states >> i & 1;
+		if (driver.states[i].exit_latency_ns <= now.latency_ns && !(setting->disabled >> i & 1))
+			usable |= 1u << i;
+	if (!device->enabled)
+		prepare_device(cpu);
+}
+
+static inline void be_on(u32 cpu)
+{
+	if (unlikely(!device || cpu != now.cpu))
+		switch_to(cpu);
 }
 
 /* A state with DYNTICK_STOP_TICK and DYNTICK_ASKED. */
-static inline u32 choose(struct cpuidle_device *device)
+static inline u32 choose(void)
 {
 	bool stop_tick = true;
 
@@ -174,7 +199,7 @@ static inline int state_of(u32 choice)
 	return choice & 15;
 }
 
-static inline void reflect(struct cpuidle_device *device, int state, u64 residency_ns, bool with_tick, bool timed_out)
+static inline void reflect(int state, u64 residency_ns, bool with_tick, bool timed_out)
 {
 	device->last_residency_ns = residency_ns;
 	now.now_ns += residency_ns;
@@ -188,7 +213,7 @@ static inline void reflect(struct cpuidle_device *device, int state, u64 residen
 }
 
 /* The time limit of polling: `cpuidle_poll_time` in 6.1 to 7.2. */
-static inline u64 poll_limit(const struct cpuidle_device *device)
+static inline u64 poll_limit(void)
 {
 	return device->poll_limit_ns ? device->poll_limit_ns : input->poll_limit_ns;
 }
@@ -204,13 +229,12 @@ static inline s64 waker_late_ns(const struct dyntick_record *record)
 }
 
 /* The wake-up event is this long after now. */
-static inline u64 left_ns(const struct dyntick_record *record)
+static inline u64 left_ns(const struct dyntick_record *record, const struct dyntick_times *times)
 {
-	u64 wake_ns = record->select_ns + record->idle_ns;
+	u64 wake_ns = record->select_ns + times->idle_ns;
 
 	if (unlikely(feedback))
 		wake_ns += waker_late_ns(record);
-
 	return wake_ns > now.now_ns ? wake_ns - now.now_ns : 0;
 }
 
@@ -218,26 +242,35 @@ static inline u64 left_ns(const struct dyntick_record *record)
  * The sleep of a part that ends before the wake-up: at a tick that goes on, or at the limit of polling; else 0. Where the
  * tick went on in the record too, the wake-up is what followed from that.
  */
-static u64 cut(const struct cpuidle_device *device, const struct dyntick_record *record, u32 choice)
+static u64 cut(const struct dyntick_record *record, const struct dyntick_times *times, u32 choice)
 {
-	u64 left = left_ns(record);
+	u64 left = left_ns(record, times);
 	bool ticks = !(choice & DYNTICK_STOP_TICK) && !now.stopped && record->flags & DYNTICK_WAS_OFF &&
 		     now.delta_tick_ns > 0;
 	u64 tick_ns = ticks ? (u64)now.delta_tick_ns : U64_MAX / 2;
 
-	if (polling >> state_of(choice) & 1 && poll_limit(device) < tick_ns)
-		return left > poll_limit(device) + POLL_SLACK_NS ? poll_limit(device) : 0;
+	if (polling >> state_of(choice) & 1 && poll_limit() < tick_ns)
+		return left > poll_limit() + POLL_SLACK_NS ? poll_limit() : 0;
 	return left > tick_ns + TICK_SLACK_NS ? tick_ns : 0;
 }
 
-/* The state that suits the sleep: the deepest enabled one whose residency and latency do. */
-static inline bool is_right(const struct dyntick_record *record, int state)
+/* The deepest usable state that a sleep is long enough for, of the first ones. */
+static inline bool is_deepest(u32 reach, int state)
 {
-	u32 fits = record->fits & allowed;
+	u32 fits = usable & ((1u << reach) - 1);
 
 	if (unlikely(!fits))
-		return state == __builtin_ctz(~(u32)record->disabled);
+		return state == __builtin_ctz(~(u32)setting_of(now.cpu)->disabled);
 	return fits >> state == 1;
+}
+
+static u32 reach_of(u64 idle_ns)
+{
+	u32 reach = driver.state_count;
+
+	while (reach && (u64)driver.states[reach - 1].target_residency_ns > idle_ns)
+		reach--;
+	return reach;
 }
 
 static inline bool goes_on(const struct dyntick_record *record, u32 choice)
@@ -258,40 +291,42 @@ static void put_part(u32 number, u32 choice, u64 duration_ns, int flags)
 }
 
 /* The choices for a sleep that a tick or the limit of polling may cut; the last one. */
-static noinline u32 cut_sleep(struct cpuidle_device *device, const struct dyntick_record *record, u32 number, u32 choice)
+static noinline u32 cut_sleep(const struct dyntick_record *record, const struct dyntick_times *times, u32 number,
+			      u32 choice)
 {
 	bool was_cut = false;
 
 	for (int cuts = 0; cuts < DYNTICK_MOST_CUTS; cuts++) {
 		int state = state_of(choice);
-		u64 short_ns = cut(device, record, choice);
+		u64 short_ns = cut(record, times, choice);
 
 		if (!short_ns)
 			break;
 		was_cut = true;
-		bool polled = polling >> state & 1 && short_ns == poll_limit(device);
+		bool polled = polling >> state & 1 && short_ns == poll_limit();
 		now.stopped |= (choice & DYNTICK_STOP_TICK) != 0;
 		put_part(number, choice, short_ns, DYNTICK_CUT);
 		now.sleep_length_ns -= short_ns;
 		now.delta_tick_ns -= short_ns;
 		if (now.delta_tick_ns <= 0)
 			now.delta_tick_ns += input->tick_ns;
-		reflect(device, state, short_ns, !polled, polled);
-		choice = choose(device);
+		reflect(state, short_ns, !polled, polled);
+		choice = choose();
 	}
 	if (!was_cut || feedback)
 		return choice;
 	int state = state_of(choice);
-	put_part(number, choice, left_ns(record) + input->state[state].leaving_ns,
-		 is_right(record, state) * DYNTICK_RIGHT | goes_on(record, choice) * DYNTICK_GOES_ON);
+	put_part(number, choice, left_ns(record, times) + input->state[state].leaving_ns,
+		 is_deepest(record->reach, state) * DYNTICK_RIGHT | goes_on(record, choice) * DYNTICK_GOES_ON);
 	return choice | DYNTICK_WAS_CUT;
 }
 
 static inline void count(const struct dyntick_record *record, u32 choice)
 {
 	int state = state_of(choice);
-	u32 verdict = (record->misses >> 2 * state & DYNTICK_MISS) | is_right(record, state) * DYNTICK_VERDICT_RIGHT |
-		      (record->chosen == state) * DYNTICK_VERDICT_SAME |
+	u32 verdict = (record->misses >> 2 * state & DYNTICK_MISS) |
+		      is_deepest(record->reach, state) * DYNTICK_VERDICT_RIGHT |
+		      ((int)record->chosen == state) * DYNTICK_VERDICT_SAME |
 		      goes_on(record, choice) * DYNTICK_VERDICT_GOES_ON;
 
 	output->counts[state][verdict]++;
@@ -310,25 +345,33 @@ static noinline void be_late(s64 ns)
 	now.delta_tick_ns = min(now.delta_tick_ns, now.sleep_length_ns);
 }
 
-static inline u32 select_step(struct cpuidle_device *device, const struct dyntick_record *record, u32 number)
+/* The times of a decision; those that do not fit into a record are in the next one. */
+static inline struct dyntick_times times_of(const struct dyntick_record *record)
 {
-	now.cpu = record->cpu;
+	if (unlikely(record->flags & DYNTICK_LONG))
+		return *(const struct dyntick_times *)(record + 1);
+	s64 never_ns = KTIME_MAX - (s64)record->select_ns;
+	return (struct dyntick_times){
+		.idle_ns = record->idle_ns,
+		.residency_ns = record->residency_ns,
+		.sleep_length_ns = record->sleep_length_ns == DYNTICK_NO_TIMER ? never_ns : record->sleep_length_ns,
+		.delta_tick_ns = record->delta_tick_ns == DYNTICK_NO_TIMER ? never_ns : record->delta_tick_ns,
+	};
+}
+
+static inline u32 select_step(const struct dyntick_record *record, const struct dyntick_times *times, u32 number)
+{
 	now.now_ns = record->select_ns;
-	now.latency_ns = min((s64)record->latency_us * NSEC_PER_USEC, limit_ns);
-	now.sleep_length_ns = record->sleep_length_ns;
-	now.delta_tick_ns = record->delta_tick_ns;
+	now.sleep_length_ns = times->sleep_length_ns;
+	now.delta_tick_ns = times->delta_tick_ns;
 	now.stopped = record->flags & DYNTICK_STOPPED;
 	now.got_tick = false;
 	if (unlikely(feedback))
 		be_late(late_ns[record->cpu]);
-	if (unlikely(!device->enabled))
-		prepare_device(device, record->cpu);
-	if (unlikely(disabled[record->cpu] != record->disabled))
-		disable_states(device, record->disabled);
-	u32 choice = choose(device);
+	u32 choice = choose();
 	bool may_tick = !(choice & DYNTICK_STOP_TICK) && record->flags & DYNTICK_WAS_OFF;
 	if (unlikely(may_tick || polling >> state_of(choice) & 1))
-		choice = cut_sleep(device, record, number, choice);
+		choice = cut_sleep(record, times, number, choice);
 	if (likely(!feedback)) {
 		if (likely(!(choice & DYNTICK_WAS_CUT)))
 			count(record, choice);
@@ -338,59 +381,48 @@ static inline u32 select_step(struct cpuidle_device *device, const struct dyntic
 }
 
 /* Now is the begin of the last part. */
-static inline void reflect_step(struct cpuidle_device *device, const struct dyntick_record *record, int state, bool was_cut)
+static inline void reflect_step(const struct dyntick_record *record, const struct dyntick_times *times, u32 choice)
 {
-	u64 residency_ns = record->residency_ns;
+	int state = state_of(choice);
+	u64 residency_ns = times->residency_ns;
 
 	now.stopped = record->flags & DYNTICK_STOPPED;
-	if (state != record->chosen || was_cut)
-		residency_ns = left_ns(record) + input->state[state].leaving_ns;
-	reflect(device, state, residency_ns, record->flags & DYNTICK_GOT_TICK, residency_ns >= poll_limit(device));
-}
-
-/* The state that suits a sleep of this length, where the record is of another one. */
-static bool is_right_for(const struct dyntick_record *record, u64 idle_ns, int state)
-{
-	u32 enabled = allowed & ~record->disabled & ((1u << driver.state_count) - 1);
-
-	for (int i = driver.state_count - 1; i >= 0; i--)
-		if (enabled >> i & 1 && driver.states[i].target_residency_ns <= idle_ns &&
-		    driver.states[i].exit_latency_ns <= (s64)record->latency_us * NSEC_PER_USEC)
-			return state == i;
-	return state == __builtin_ctz(~(u32)record->disabled);
+	if (state != (int)record->chosen || choice & DYNTICK_WAS_CUT)
+		residency_ns = left_ns(record, times) + input->state[state].leaving_ns;
+	reflect(state, residency_ns, record->flags & DYNTICK_GOT_TICK, residency_ns >= poll_limit());
 }
 
 /*
  * The end of a sleep with feedback: its wake-up is as late as the CPU that caused it, and what follows is later by what
  * leaving this state takes more than the recorded one. Each sleep is scored as a part, since it has another length.
  */
-static noinline void wake_late(struct cpuidle_device *device, const struct asleep *cpu)
+static noinline void wake_late(const struct asleep *cpu)
 {
 	const struct dyntick_record *record = cpu->record;
-	int state = state_of(cpu->choice);
-	bool same = state == record->chosen;
-	u64 left = left_ns(record), begin_ns = record->select_ns + late_ns[record->cpu];
+	int state = state_of(cpu->choice), chosen = record->chosen;
+	u64 left = left_ns(record, &cpu->times), begin_ns = record->select_ns + late_ns[record->cpu];
 	u64 wake_ns = now.now_ns + left;
-	s64 recorded_ns = record->residency_ns - record->idle_ns;
-	s64 leaving_ns = same && recorded_ns > 0 ? recorded_ns : input->state[state].leaving_ns;
-	s64 chosen_leaving_ns = record->chosen < input->states ? input->state[record->chosen].leaving_ns : leaving_ns;
+	s64 recorded_ns = cpu->times.residency_ns - cpu->times.idle_ns;
+	s64 leaving_ns = state == chosen && recorded_ns > 0 ? recorded_ns : input->state[state].leaving_ns;
+	s64 more_ns = chosen < driver.state_count ? input->state[state].leaving_ns - input->state[chosen].leaving_ns : 0;
+	u64 slept_ns = left + leaving_ns;
 
-	put_part(cpu->number, cpu->choice, left + leaving_ns,
-		 is_right_for(record, wake_ns - begin_ns, state) * DYNTICK_RIGHT |
-			 goes_on(record, cpu->choice) * DYNTICK_GOES_ON | same * DYNTICK_SAME);
+	put_part(cpu->number, cpu->choice, slept_ns,
+		 is_deepest(reach_of(wake_ns - begin_ns), state) * DYNTICK_RIGHT |
+			 goes_on(record, cpu->choice) * DYNTICK_GOES_ON | (state == chosen) * DYNTICK_SAME);
 	choices[cpu->number] = cpu->choice | DYNTICK_WAS_CUT;
 	now.stopped = record->flags & DYNTICK_STOPPED;
-	reflect(device, state, left + leaving_ns, record->flags & DYNTICK_GOT_TICK,
-		left + leaving_ns >= poll_limit(device));
-	late_ns[record->cpu] = (s64)(wake_ns - record->select_ns - record->idle_ns) +
-			       (same ? 0 : input->state[state].leaving_ns - chosen_leaving_ns);
+	reflect(state, slept_ns, record->flags & DYNTICK_GOT_TICK, slept_ns >= poll_limit());
+	late_ns[record->cpu] = (s64)(wake_ns - record->select_ns - cpu->times.idle_ns) + more_ns;
 }
 
-static noinline void fall_asleep(const struct dyntick_record *record, u32 number, u32 choice)
+static noinline void fall_asleep(const struct dyntick_record *record, const struct dyntick_times *times, u32 number,
+				 u32 choice)
 {
 	struct asleep *cpu = &asleep[record->cpu];
 
 	cpu->record = record;
+	cpu->times = *times;
 	cpu->since_ns = now.now_ns;
 	cpu->number = number;
 	cpu->choice = choice;
@@ -400,12 +432,12 @@ static noinline void wake_up(u32 number)
 {
 	const struct asleep *cpu = &asleep[number];
 
-	now.cpu = number;
+	be_on(number);
 	now.now_ns = cpu->since_ns;
 	if (feedback)
-		wake_late(&devices[number], cpu);
+		wake_late(cpu);
 	else
-		reflect_step(&devices[number], cpu->record, state_of(cpu->choice), cpu->choice & DYNTICK_WAS_CUT);
+		reflect_step(cpu->record, &cpu->times, cpu->choice);
 }
 
 /* Lets go of the pages between both; where the next one begins. */
@@ -418,32 +450,39 @@ static char *forget(char *from, const void *to)
 	return from + bytes;
 }
 
-/* Replays some records, of which the first decision has this number; the number after the last one. */
-static u32 replay(const struct dyntick_record *record, const struct dyntick_record *end, u32 number)
+/* Replays some records, of which the first decision has this number; where the next records begin. */
+static const struct dyntick_record *replay(const struct dyntick_record *record, const struct dyntick_record *end,
+					   u32 *first)
 {
-	for (; record < end; record++) {
-		struct cpuidle_device *device = &devices[record->cpu];
+	u32 number = *first;
 
+	while (record < end) {
 		if (unlikely(record->flags & DYNTICK_END)) {
 			wake_up(record->cpu);
+			record++;
 			continue;
 		}
+		struct dyntick_times times = times_of(record);
+
 		output->decision = (u64)number + 1;
-		u32 choice = select_step(device, record, number);
+		be_on(record->cpu);
+		u32 choice = select_step(record, &times, number);
 		if (likely(record->flags & DYNTICK_ENDS && !feedback)) {
-			reflect_step(device, record, state_of(choice), choice & DYNTICK_WAS_CUT);
+			reflect_step(record, &times, choice);
 		} else {
-			fall_asleep(record, number, choice);
+			fall_asleep(record, &times, number, choice);
 			if (record->flags & DYNTICK_ENDS)
 				wake_up(record->cpu);
 		}
 		number++;
+		record += record->flags & DYNTICK_LONG ? 2 : 1;
 	}
-	return number;
+	*first = number;
+	return record;
 }
 
 /* The records between which pages are let go: 4 MiB. */
-#define AT_ONCE 65536
+#define AT_ONCE 131072
 
 int main(int argc, char **arguments)
 {
@@ -456,7 +495,7 @@ int main(int argc, char **arguments)
 	output = map(arguments[3], arguments[4], PROT_READ | PROT_WRITE);
 	if (input->magic != DYNTICK_MAGIC)
 		return 2;
-	const struct dyntick_record *record = (const void *)((const char *)input + DYNTICK_INPUT_BYTES);
+	const struct dyntick_record *record = (const void *)((const char *)input + DYNTICK_RECORDS_AT);
 	const struct dyntick_record *end = record + input->records;
 	choices = (u8 *)output + DYNTICK_OUTPUT_BYTES;
 	parts = (void *)(choices + (decisions + 4095) / 4096 * 4096);
@@ -471,8 +510,7 @@ int main(int argc, char **arguments)
 	for (u32 number = 0; record < end;) {
 		const struct dyntick_record *next = end - record > AT_ONCE ? record + AT_ONCE : end;
 
-		number = replay(record, next, number);
-		record = next;
+		record = replay(record, next, &number);
 		read_to = forget(read_to, record);
 		chosen_to = forget(chosen_to, choices + number);
 		cut_to = forget(cut_to, parts + output->parts);

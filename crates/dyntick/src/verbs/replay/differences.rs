@@ -134,19 +134,19 @@ impl<'a> Differing<'a> {
         [one, two]: [usize; 2],
     ) {
         let oracle = ground.oracle_of(decision, self.named.kernel_limit_ns);
-        let wake = record.wake(decision.wake());
+        let wake = record.wake(decision.wake);
         let count = self.counts.entry((wake.to_owned(), one, two)).or_default();
         count.sleeps += 1;
         count.first_right += u64::from(one == oracle);
         count.other_right += u64::from(two == oracle);
         if self.first.len() < self.most {
-            let timer = Some(decision.sleep_length_ns()).filter(|ns| *ns < NO_TIMER_NS);
+            let timer = Some(decision.sleep_length_ns).filter(|ns| *ns < NO_TIMER_NS);
             self.first.push(DifferentChoice {
                 file: record.file.clone(),
                 decision: number + 1,
-                at_ns: decision.select_ns(),
+                at_ns: decision.select_ns,
                 cpu: decision.cpu(),
-                idle_ns: decision.idle_ns(),
+                idle_ns: decision.idle_ns,
                 next_timer_ns: timer.map(|ns| ns.max(0) as u64),
                 wake: wake.to_owned(),
                 first: self.name(one),

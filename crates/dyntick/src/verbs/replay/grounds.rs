@@ -8,7 +8,9 @@ use dyntick_contract::replay::{Assumed, IdleState};
 use dyntick_idle::{Observer, Sleep, State, States, Wake};
 use dyntick_model::{CpuList, Machine, StateReading, function_of};
 use dyntick_record::{About, IdleStates, Record};
-use dyntick_replay::{Decider, Decision, Facts, Ground, Input, Inputs, ReplayError, Sorter};
+use dyntick_replay::{
+    Decider, Decision, Facts, Ground, Input, Inputs, ReplayError, Setting, Settings, Sorter,
+};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -85,15 +87,10 @@ impl Grounds {
             (false, true) => {}
         }
         let hz = hz(about);
-        let facts = Facts {
-            states: recorded,
-            hz,
-            disabled: idle.states.iter().map(|(cpu, states)| (*cpu, disabled(states))).collect(),
-            limits_ns: limits(&idle, &about.cpus),
-            cpus: about.cpus.clone(),
-            timers_known: lacking.timers_known(),
-        };
-        let (decider, sorter) = (Decider::new(facts), Sorter::new(&self.states, hz, bounds)?);
+        let facts =
+            Facts { states: recorded, hz, cpus: about.cpus.clone(), timers_known: lacking.timers_known() };
+        let settings = settings(&idle, &about.cpus, is_same);
+        let (decider, sorter) = (Decider::new(facts), Sorter::new(&self.states, hz, settings, bounds)?);
         Ok(Target { decider, sorter, is_same, decisions: 0 })
     }
 
@@ -280,8 +277,8 @@ impl Target {
     fn add(&mut self, sleep: &Sleep, wake: u16) -> std::result::Result<(), ReplayError> {
         let Some(decision) = self.decider.decision(sleep) else { return Ok(()) };
         self.decisions += 1;
-        let (chosen, disabled) = if self.is_same { (decision.chosen, decision.disabled) } else { (None, 0) };
-        self.sorter.add(Decision { wake, chosen, disabled, ..decision })
+        let chosen = decision.chosen.filter(|_| self.is_same);
+        self.sorter.add(Decision { wake, chosen, ..decision })
     }
 }
 
@@ -307,10 +304,14 @@ fn disabled(states: &[StateReading]) -> u16 {
         .fold(0, |bits, (place, state)| bits | u16::from(state.disabled) << place)
 }
 
-/// The latency limits of the CPUs, ns.
-fn limits(idle: &IdleStates, cpus: &CpuList) -> std::collections::BTreeMap<u32, u64> {
+/// The limits of the choices of each CPU. Disabled states are those of the recorded machine.
+fn settings(idle: &IdleStates, cpus: &CpuList, is_same: bool) -> Settings {
     let limits = idle.limits.clone().unwrap_or_default();
-    cpus.iter().filter_map(|cpu| Some((cpu, u64::from(limits.of_cpu(cpu)?) * 1000))).collect()
+    let setting = |cpu: u32| Setting {
+        latency_ns: limits.of_cpu(cpu).map_or(Decision::NO_LIMIT, |us| i64::from(us) * 1000),
+        disabled: idle.states.get(&cpu).filter(|_| is_same).map_or(0, |states| disabled(states)),
+    };
+    cpus.iter().map(|cpu| (cpu, setting(cpu))).collect()
 }
 
 /// The recorded states. The machine has their times to the nanosecond; sysfs does not.

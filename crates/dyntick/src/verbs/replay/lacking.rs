@@ -67,6 +67,9 @@ impl<'a> Lacking<'a> {
             assumed.push(format!("{DEFAULT_HZ} ticks per second"));
         }
         assumed.push("no latency limit".to_owned());
+        if foreign.source.limits.iter().any(|limit| limit.contains("no names of functions")) {
+            assumed.push("without names of functions, the tick's timer is one as others".to_owned());
+        }
         let lacking = INPUTS.iter().filter(|(event, _)| !self.has(event));
         assumed.extend(lacking.map(|(event, instead)| format!("without {event}, {instead}")));
         Some(format!("{file} is {}. Assumed: {}.", foreign.source.format, assumed.join("; ")))
