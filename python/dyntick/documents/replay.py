@@ -133,6 +133,21 @@ class DifferentChoice(TypedDict):
     """
 
 
+class DifferentReason(TypedDict):
+    """
+    Differences with one reason.
+    """
+
+    reason: str
+    """
+    The reason, in words.
+    """
+    sleeps: int
+    """
+    The number of sleeps.
+    """
+
+
 class DifferentWake(TypedDict):
     """
     Differences with one cause of the wake-up.
@@ -315,6 +330,10 @@ class Difference(TypedDict):
     """
     The governor.
     """
+    reasons: list[DifferentReason]
+    """
+    The differences of the recorded choices by their reasons; empty for governors.
+    """
     sleeps: int
     """
     The sleeps with another state.
@@ -337,6 +356,10 @@ class DyntickReplay(TypedDict):
     differences: list[Difference]
     """
     The differences of each governor from the first one, within the same latency limit; last those of the recorded choices, `recorded`, if they are known.
+    """
+    feedback: bool
+    """
+    True if a choice delayed what followed it (`--feedback`); governors have no energy then.
     """
     files: list[str]
     """
