@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build share deb dist try-install demo quick test test-python wheel test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record deny clean help
+.PHONY: all setup build share deb dist try-install demo quick test test-python wheel test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record agreement deny clean help
 
 all: build
 
@@ -134,6 +134,10 @@ bench: build
 ## bench-record  recording and explaining a storm of events, and perf and trace-cmd beside it (root)
 bench-record: build
 	scripts/bench-record $(BINARY) || [ $$? -eq 3 ]
+
+## agreement  replayed choices of idle governors beside those of real kernels in guests, about a million
+agreement: build
+	scripts/replay-agreement $(BINARY)
 
 ## clean   what was built here; the cache of kernels stays (see `dyntick lab doctor`)
 clean:
