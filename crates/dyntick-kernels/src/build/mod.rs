@@ -34,7 +34,7 @@ pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
 pub use parts::{Part, Parts, private_note};
 pub use patches::PatchError;
-pub use source::{SourceError, mails_of};
+pub use source::{SourceError, commit_of, halving, mails_of, subject_of};
 pub use toolchain::lacks;
 
 use crate::apt::AptError;
@@ -250,7 +250,7 @@ fn build_from_newest(
 ) -> Result<Built, BuildError> {
     foresee(recipe, accept)?;
     let order = Order::of(recipe, cache, progress)?;
-    let waiting = workspace::waiting(cache, &order.source.key, progress);
+    let waiting = workspace::waiting(cache, &order.source.family, progress);
     let mut is_new = false;
     let folder = cache.folder_after(&built::entry(&order.key), Some(&waiting), |folder| {
         is_new = true;
@@ -278,7 +278,7 @@ fn make(
     let (pristine, _in_use) = source.fetch(cache, progress)?;
     // Before it waits for other builds.
     patches::check(&parts.patches, &pristine, &source.key, cache, &place)?;
-    let space = Workspace::open(cache, &source.key, &pristine, progress)?;
+    let space = Workspace::open(cache, &source.family, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;
     let builder = program::Builder { space: &space, toolchain, cache, place: &place };

@@ -31,7 +31,7 @@ pub fn module(
     }
     let place = Place::of(&source, &parts, &toolchain, cache)?;
     let (pristine, _in_use) = source.fetch(cache, progress)?;
-    let space = Workspace::open(cache, &source.key, &pristine, progress)?;
+    let space = Workspace::open(cache, &source.family, &pristine, progress)?;
     place.give(&space.objects())?;
     patches::apply(&parts.patches, &space, &place, progress)?;
     let builder = Builder { space: &space, toolchain: &toolchain, cache, place: &place };

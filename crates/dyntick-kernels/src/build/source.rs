@@ -6,7 +6,7 @@ mod git;
 mod tree;
 mod unpack;
 
-pub use git::mails_of;
+pub use git::{commit_of, halving, mails_of, subject_of};
 
 use super::BuildError;
 use crate::cache::unused::{self, InUse};
@@ -76,6 +76,9 @@ pub struct Source {
     pub id: String,
     /// Its name in the cache.
     pub key: String,
+    /// The name of its workspace, and of the sources that share a ccache with it. The commits of a repository have one,
+    /// since most of their files are equal; any other source has its key.
+    pub family: String,
     /// A note if Debian could not be asked, and the name may mean another one today.
     pub fallback: Option<String>,
     kind: Kind,
@@ -122,6 +125,7 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         let key = format!("{name}_{}", version.replace([':', '/'], "_"));
         return Ok(Source {
             id: format!("Debian package {name} {version}"),
+            family: key.clone(),
             key,
             fallback,
             kind: Kind::Debian(offered),
@@ -132,7 +136,8 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
         // Not the key of a dyntick that believed a repository's names of objects.
         let key = key(&format!("objects of git commit {}", commit.hash));
         let id = format!("git commit {}", commit.hash);
-        return Ok(Source { id, key, fallback: None, kind: Kind::Git(commit) });
+        let family = self::key(&format!("commits of {}", commit.repository.display()));
+        return Ok(Source { id, key, family, fallback: None, kind: Kind::Git(commit) });
     }
     let path = PathBuf::from(text);
     if path.is_dir() {
@@ -146,7 +151,8 @@ pub fn identify(text: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<So
 
 /// A source without a good name of its own.
 fn keyed(id: String, kind: Kind) -> Source {
-    Source { key: key(&id), id, fallback: None, kind }
+    let key = key(&id);
+    Source { family: key.clone(), key, id, fallback: None, kind }
 }
 
 /// A key of 128 bits: with 64, the author of two sources could give both one key.

@@ -132,13 +132,13 @@ fn inside_usr(toolchain: &Toolchain) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The builds with untrusted parts that share a ccache: those of one source and of files from the same folders. `None`
-/// if no part is untrusted.
+/// The builds with untrusted parts that share a ccache: those of one source, or of the commits of
+/// one repository, and of files from the same folders. `None` if no part is untrusted.
 pub fn company(source: &Source, parts: &Parts) -> Option<String> {
     if !is_strangers(source, parts) {
         return None;
     }
-    let mut hash = Sha256::new_with_prefix(&source.key);
+    let mut hash = Sha256::new_with_prefix(&source.family);
     let folders = parts.config.iter().chain(&parts.patches).filter_map(|part| part.folder.as_deref());
     for folder in folders.collect::<BTreeSet<_>>() {
         hash.update([0]);

@@ -21,7 +21,8 @@ use tempfile::TempDir;
 
 /// A commit, and where it is on this machine.
 pub struct Commit {
-    repository: PathBuf,
+    /// The repository on this machine, or the copy of it.
+    pub repository: PathBuf,
     /// The walls that the repository is seen in.
     walls: Walls,
     /// The full hash.
@@ -186,6 +187,38 @@ pub fn mails_of(repository: &Path, range: &str) -> Result<Vec<u8>, BuildError> {
     git.arg(range);
     let what = format!("read the commits {range} of {}", repository.display());
     Ok(ask(&what, &mut git)?.stdout)
+}
+
+/// The hash of the commit that a revision of a repository on this machine names.
+///
+/// # Errors
+/// A repository or a revision that git cannot read.
+pub fn commit_of(repository: &Path, revision: &str) -> Result<String, BuildError> {
+    Ok(here(repository, revision)?.hash)
+}
+
+/// The commits that are reached from `bad` and from none of `good`, the one that halves them best first
+/// (`git rev-list --bisect-all`). The last one is `bad` itself.
+///
+/// # Errors
+/// A repository that git cannot read.
+pub fn halving(repository: &Path, bad: &str, good: &[String]) -> Result<Vec<String>, BuildError> {
+    let mut git = git(repository, &walls_of(repository)?)?;
+    git.args(["rev-list", "--bisect-all", "--end-of-options", bad, "--not"]).args(good);
+    let output = ask(&format!("list the commits before {bad} in {}", repository.display()), &mut git)?;
+    let lines = String::from_utf8_lossy(&output.stdout);
+    Ok(lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())
+}
+
+/// The first line of a commit's message.
+///
+/// # Errors
+/// A repository or a commit that git cannot read.
+pub fn subject_of(repository: &Path, commit: &str) -> Result<String, BuildError> {
+    let mut git = git(repository, &walls_of(repository)?)?;
+    git.args(["show", "--no-patch", "--format=%s", "--end-of-options", commit]);
+    let output = ask(&format!("read commit {commit} of {}", repository.display()), &mut git)?;
+    Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
 }
 
 /// An empty folder that no other user may enter. Its name is fixed, so that the next process removes it after a kill.
