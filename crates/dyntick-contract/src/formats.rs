@@ -71,6 +71,7 @@ formats! {
         compare::Printed => "dyntick-compare" 2 "compare",
         lab::Judged<'_> => "dyntick-lab-run" 1 "lab run, lab report",
         lab::Tried => "dyntick-lab-try" 1 "lab try",
+        lab::Bisected => "dyntick-lab-bisect" 1 "lab bisect",
         lab::Planned => "dyntick-lab-plan" 1 "lab plan",
         lab::Profile<'_> => "dyntick-lab-profile" 1 "lab profile",
         lab::Profiles<'_> => "dyntick-lab-profiles" 1 "lab profile A B",

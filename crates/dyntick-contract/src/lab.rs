@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The output of `dyntick lab`: the lists and short results here, the long ones in their own files.
 
+mod bisected;
 mod cache;
 mod diff;
 mod groups;
@@ -10,6 +11,7 @@ mod profile;
 mod studies;
 mod tried;
 
+pub use bisected::{Bisected, TestedCommit, Verdict};
 pub use cache::CacheContents;
 pub use diff::{Change, KernelsDiff, OFF, Patches};
 use dyntick_kernels::build::Built;

@@ -5,6 +5,7 @@ mod again;
 mod attached;
 mod baseline;
 mod bench;
+mod bisect;
 mod build;
 mod cache;
 mod changes;
@@ -41,6 +42,8 @@ pub enum LabVerb {
     Run(run::Arguments),
     /// Show what a patch does: boot kernels without it and with it, and compare
     Try(tried::Arguments),
+    /// Find the commit that changed a figure
+    Bisect(bisect::Arguments),
     /// List the studies that come with dyntick, or print one
     Studies(studies::Arguments),
     /// Re-render the report of stored runs, without running anything
@@ -79,6 +82,7 @@ impl LabVerb {
         match self {
             LabVerb::Run(arguments) => run::run(arguments),
             LabVerb::Try(arguments) => tried::run(&arguments),
+            LabVerb::Bisect(arguments) => bisect::run(&arguments),
             LabVerb::Studies(arguments) => studies::run(&arguments),
             LabVerb::Report(arguments) => again::run(&arguments),
             LabVerb::Plan(arguments) => plan::run(&arguments),
