@@ -14,8 +14,8 @@ pub fn sizes(map: &str) -> Sizes {
     symbols.sort_by_key(|symbol| symbol.address);
     let mut sizes = Sizes::new();
     for pair in symbols.windows(2) {
-        // A name without an address of its own, and the padding before a function that patches of code use.
-        if pair[0].is_code && !pair[0].name.starts_with("__pfx_") && pair[1].address > pair[0].address {
+        // A name with the address of the next one is another name of that.
+        if pair[0].is_function() && pair[1].address > pair[0].address {
             *sizes.entry(pair[0].name.to_owned()).or_default() += pair[1].address - pair[0].address;
         }
     }
@@ -26,6 +26,15 @@ struct Symbol<'a> {
     address: u64,
     name: &'a str,
     is_code: bool,
+}
+
+impl Symbol<'_> {
+    /// Returns true for code that is neither the padding before a function nor a mark of the linker's between sections.
+    fn is_function(&self) -> bool {
+        let is_mark = self.name.starts_with("__")
+            && ["_start", "_end", "_begin"].iter().any(|end| self.name.ends_with(end));
+        self.is_code && !self.name.starts_with("__pfx_") && !is_mark
+    }
 }
 
 fn symbol(line: &str) -> Option<Symbol<'_>> {
@@ -69,7 +78,7 @@ mod tests {
 
     #[test]
     fn functions_are_as_long_as_to_the_next_symbol() {
-        let map = "1000 T a\n1020 t b\n1030 T __pfx_c\n1040 T c\n1080 D data\n1100 t b\n1110 T end\n1110 T alias\nx\n";
+        let map = "1000 T a\n1020 t b\n1030 T __pfx_c\n1040 T c\n1080 D data\n1100 t b\n1110 T __text_end\n1900 T end\n1900 T alias\nx\n";
         let before = sizes(map);
         assert_eq!(
             before.iter().map(|(name, size)| (name.as_str(), *size)).collect::<Vec<_>>(),

@@ -88,7 +88,7 @@ fn a_change_beside_earlier_runs_has_a_status() {
     let changed = run("--out third --baseline first --junit changed.xml");
     let said = text(&changed.stderr);
     assert_eq!(changed.status.code(), Some(1), "{said}");
-    assert!(said.contains("dyntick: quiet/mine: ") && said.contains(" → "), "{said}");
+    assert!(said.contains("dyntick: quiet/mine: ") && said.contains(" from "), "{said}");
     let xml = std::fs::read_to_string(folder.path().join("changed.xml")).unwrap();
     assert!(xml.contains("failures=\"1\"") && xml.contains("name=\"quiet/mine\"><failure"), "{xml}");
     let refused = run("--out first --baseline first");

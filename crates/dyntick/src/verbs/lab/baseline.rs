@@ -119,7 +119,7 @@ mod tests {
             effect("b", vec![figure("interruptions", 4.0, false)]),
         ];
         let of = |id: &str| test(id, &[], &effects).result;
-        assert_eq!(of("a"), TestResult::Failed("ticks_per_s 2 → 3 (+50.0 %)".into()));
+        assert_eq!(of("a"), TestResult::Failed("ticks_per_s from 2 to 3 (+50.0 %)".into()));
         assert_eq!(of("b"), TestResult::Passed);
         assert!(matches!(of("c"), TestResult::Skipped(_)));
     }

@@ -46,6 +46,15 @@ impl Printing {
         if self.json { Format::Json } else { self.format }
     }
 
+    /// The number of lines of a document as it is printed.
+    pub fn height(&self, document: &Document) -> usize {
+        let text = match self.format() {
+            Format::Mail => dyntick_report::mail(document),
+            _ => self.target.sheet().text(document),
+        };
+        text.lines().count()
+    }
+
     /// Prints a document; `json` is the value that it was made of.
     pub fn print(&self, document: &Document, json: &impl Printed) -> Result<()> {
         match self.format() {
@@ -91,15 +100,6 @@ impl Wanted {
         }
         self.printing.target.ensure_writable()
     }
-
-    /// The number of lines of a document as it is printed.
-    fn height(&self, document: &Document) -> usize {
-        let text = match self.format() {
-            Format::Mail => dyntick_report::mail(document),
-            _ => self.printing.target.sheet().text(document),
-        };
-        text.lines().count()
-    }
 }
 
 /// A mail of this many lines is read.
@@ -124,7 +124,8 @@ impl<'a> Outcome<'a> {
         let is_mail = wanted.format() == Format::Mail;
         let lines = if is_mail { OF_A_MAIL } else { OF_A_TERMINAL };
         let width = if is_mail { dyntick_report::MAIL_COLUMNS } else { wanted.printing.target.sheet().width };
-        let page = report::Page { lines, width, height: &|document| wanted.height(document), is_mail };
+        let page =
+            report::Page { lines, width, height: &|document| wanted.printing.height(document), is_mail };
         let (document, brief) = report::documents(&judgement, &page);
         Self { judgement, document, brief }
     }

@@ -4,7 +4,7 @@
 
 mod input;
 pub mod page;
-mod suites;
+pub mod suites;
 
 use super::outcome::{Format, Printing};
 use super::own_binary;
@@ -20,6 +20,7 @@ use dyntick_lab::lab::{CaseResult, Fault, Place};
 use dyntick_lab::study::Accepted;
 use dyntick_lab::tried::{BASE, PATCHED, effects, new_lines};
 use dyntick_model::Recipe;
+use dyntick_report::Document;
 use dyntick_study::{Given, Size, Study, shipped};
 use input::{Base, Input};
 use std::collections::BTreeSet;
@@ -71,6 +72,11 @@ pub struct Arguments {
     printing: Printing,
 }
 
+/// The most lines of a mail.
+const OF_A_MAIL: usize = 60;
+/// The most lines of a page without `--full`.
+const OF_A_PAGE: usize = 40;
+
 /// Tries the patches on each kernel.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.printing.target.ensure_writable()?;
@@ -92,16 +98,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         tried.bases.push(Trial::of(arguments, &input, base, name)?.run()?);
     }
     let printing = &arguments.printing;
-    let document = page::document(&tried, printing.full || printing.format() == Format::Html);
+    let is_full = printing.full || printing.format() == Format::Html;
+    let height = |page: &Document| printing.height(page);
+    let lines = if printing.format() == Format::Mail { OF_A_MAIL } else { OF_A_PAGE };
+    let document = if is_full { page::full(&tried) } else { page::short(&tried, lines, height) };
     printing.print(&document, &tried)?;
     Ok(ExitCode::from(u8::from(tried.bases.iter().any(|base| base.outcome.is_fault()))))
 }
 
 /// The cases that are run.
 enum Cases {
-    /// Those of a study of the user's.
+    /// The cases of a study of the user's.
     Own(PathBuf),
-    /// Those of suites.
+    /// The cases of suites.
     Of(BTreeSet<Suite>),
 }
 
@@ -245,8 +254,8 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// The version that the patches were made for: what they say, and another of Debian's kernels on which they apply, of
-    /// those whose source is here.
+    /// The version that the patches name as theirs, and another of Debian's kernels on which they apply, if its
+    /// source is here.
     fn made_for(&self) -> String {
         let said = self.input.series.base_commit.as_ref();
         let mut words =
@@ -291,7 +300,8 @@ fn failure(result: &CaseResult) -> Option<TriedFailure> {
     })
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+/// Writes a file in the place of an older one.
+pub fn write(path: &Path, text: &str) -> Result<()> {
     let written = dyntick_system::write_unasked(path, |to| to.write_all(text.as_bytes()));
     written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
 }

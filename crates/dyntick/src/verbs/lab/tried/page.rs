@@ -9,7 +9,8 @@ use dyntick_model::digits::difference;
 use dyntick_report::{Block, Column, Document, Origin, Table, numbers::counted, row};
 use dyntick_study::claims::{DIGITS, number};
 
-/// The numbers of rows: a page has 40 lines, and a mail 60.
+/// The most rows of each part of the page.
+#[derive(Clone, Copy)]
 struct Most {
     figures: usize,
     entries: usize,
@@ -19,19 +20,28 @@ struct Most {
     stated: usize,
 }
 
-const SHORT: Most = Most { figures: 8, entries: 3, functions: 3, sizes: 4, lines: 4, stated: 2 };
-const ALL: Most = Most {
-    figures: usize::MAX,
-    entries: usize::MAX,
-    functions: usize::MAX,
-    sizes: usize::MAX,
-    lines: usize::MAX,
-    stated: usize::MAX,
-};
+impl Most {
+    const ALL: Self = Self::rows(usize::MAX, usize::MAX);
 
-/// The page, with all that differs or with the most important of it.
-pub fn document(tried: &Tried, is_full: bool) -> Document {
-    let most = if is_full { &ALL } else { &SHORT };
+    const fn rows(many: usize, few: usize) -> Self {
+        Self { figures: many, entries: few, functions: few, sizes: few, lines: few, stated: few }
+    }
+}
+
+/// The page with all that differs.
+pub fn full(tried: &Tried) -> Document {
+    document(tried, Most::ALL)
+}
+
+/// The page with what is most important, in at most this many lines if `height` can be made so small.
+pub fn short(tried: &Tried, lines: usize, height: impl Fn(&Document) -> usize) -> Document {
+    const SIZES: [(usize, usize); 6] = [(8, 4), (6, 3), (4, 3), (3, 2), (2, 1), (1, 1)];
+    let pages = SIZES.map(|(many, few)| document(tried, Most::rows(many, few)));
+    let [.., least] = &pages;
+    pages.iter().find(|page| height(page) <= lines).unwrap_or(least).clone()
+}
+
+fn document(tried: &Tried, most: Most) -> Document {
     let mut lead: Vec<String> = tried.bases.iter().map(answer).collect();
     let stated = tried.stated.iter().take(most.stated).map(|sentence| format!("“{sentence}”"));
     let stated: Vec<String> = stated.collect();
@@ -93,12 +103,10 @@ fn answer(base: &TriedOn) -> String {
             format!("{name} warns with it: {first}.")
         }
         Outcome::Changes => {
-            let shown = || base.cases.iter().flat_map(|case| &case.figures).filter(|figure| figure.is_shown);
-            let changed =
-                base.cases.iter().filter(|case| case.figures.iter().any(|figure| figure.is_shown)).count();
+            let changed = base.cases.iter().filter(|case| case.figures.iter().any(|figure| figure.is_shown));
             format!(
-                "It boots on {name}, and changes {} in {changed} of {}: {}.",
-                counted(shown().count() as u64, "figure"),
+                "It boots on {name}, and has an effect in {} of {}: {}.",
+                changed.count(),
                 cases(),
                 first_shown(base)
             )
@@ -124,47 +132,50 @@ fn answer(base: &TriedOn) -> String {
     }
 }
 
-/// The largest changes of the first case with one.
+/// The first changes: figures that readers ask for, and the entry to the kernel that differs most.
 fn first_shown(base: &TriedOn) -> String {
     const NAMED: usize = 2;
-    let with = base.cases.iter().map(|case| (case, shown(case))).find(|(_, figures)| !figures.is_empty());
-    let Some((case, figures)) = with else { return String::new() };
-    let words = figures.iter().take(NAMED).map(|figure| {
-        format!(
-            "{} {} → {}{}",
-            figure.figure,
-            number(figure.before.own),
-            number(figure.after.own),
-            share(figure)
-        )
-    });
-    format!("{} ({})", words.collect::<Vec<_>>().join(", "), case.title)
+    let figures = figures_shown(&base.cases);
+    let mut words: Vec<String> = figures
+        .iter()
+        .take(NAMED)
+        .map(|(case, figure)| format!("{} ({})", change(figure), case.title))
+        .collect();
+    if let Some((_, entry)) = entries_shown(&base.cases).first() {
+        let share = percent(entry.before, entry.after);
+        let (before, after) = (number(entry.before), number(entry.after));
+        words.push(format!("instructions of {} from {before} to {after}{share}", entry.kind));
+    }
+    if words.is_empty() { "instructions of rare kernel entries".to_owned() } else { words.join(", ") }
 }
 
 /// A figure with its change in words.
 pub fn change(figure: &FigureEffect) -> String {
-    format!("{} {} → {}{}", figure.figure, number(figure.before.own), number(figure.after.own), share(figure))
+    format!("{} from {} to {}{}", figure.figure, number(figure.before.own), number(figure.after.own), share(figure))
 }
 
-/// The figures of a case with an effect, those that readers ask for first, then by their relative change.
-fn shown(case: &CaseEffect) -> Vec<&FigureEffect> {
-    let mut figures: Vec<&FigureEffect> = case.figures.iter().filter(|figure| figure.is_shown).collect();
-    figures.sort_by(|a, b| rank(a).cmp(&rank(b)).then(relative(b).total_cmp(&relative(a))));
-    figures
+/// The figures with an effect, with their cases: those that readers ask for first, then by their relative change.
+/// Those of kernel entries are in a table of their own.
+pub fn figures_shown(cases: &[CaseEffect]) -> Vec<(&CaseEffect, &FigureEffect)> {
+    let all = cases.iter().flat_map(|case| case.figures.iter().map(move |figure| (case, figure)));
+    let mut shown: Vec<_> = all.filter(|(_, figure)| figure.is_shown && !figure.is_of_an_entry()).collect();
+    shown.sort_by(|(_, a), (_, b)| rank(a).cmp(&rank(b)).then(relative(b).total_cmp(&relative(a))));
+    shown
+}
+
+/// The kernel entries with an effect, with their cases, the largest relative change first.
+pub fn entries_shown(cases: &[CaseEffect]) -> Vec<(&CaseEffect, &EntryEffect)> {
+    let all = cases.iter().flat_map(|case| case.entries.iter().map(move |entry| (case, entry)));
+    let mut shown: Vec<_> = all.filter(|(_, entry)| entry.is_shown).collect();
+    let change = |entry: &EntryEffect| ((entry.after - entry.before) / entry.before.max(1.0)).abs();
+    shown.sort_by(|(_, a), (_, b)| change(b).total_cmp(&change(a)));
+    shown
 }
 
 /// The place of a figure among those that are asked for.
 fn rank(figure: &FigureEffect) -> usize {
-    const FIRST: [&str; 8] = [
-        "ticks_per_s",
-        "local_timer_per_s",
-        "interruptions",
-        "span",
-        "wakeup",
-        "latency_ns",
-        "idle",
-        "power",
-    ];
+    const FIRST: [&str; 7] =
+        ["ticks_per_s", "local_timer_per_s", "interruptions", "wakeup", "latency_ns", "idle", "power"];
     let name = figure.figure.split(':').next().unwrap_or_default();
     FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len())
 }
@@ -175,13 +186,14 @@ fn relative(figure: &FigureEffect) -> f64 {
 }
 
 fn share(figure: &FigureEffect) -> String {
-    match figure.before.own {
-        0.0 => String::new(),
-        before => format!(" ({:+.1} %)", 100.0 * (figure.after.own - before) / before),
-    }
+    percent(figure.before.own, figure.after.own)
 }
 
-fn details(tried: &Tried, base: &TriedOn, most: &Most) -> Vec<Block> {
+fn percent(before: f64, after: f64) -> String {
+    if before == 0.0 { String::new() } else { format!(" ({:+.1} %)", 100.0 * (after - before) / before) }
+}
+
+fn details(tried: &Tried, base: &TriedOn, most: Most) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(failures(base, most));
     blocks.extend(lines(base, most));
@@ -200,7 +212,7 @@ fn is_equal(case: &CaseEffect) -> bool {
     case.figures.is_empty() && case.entries.is_empty()
 }
 
-fn failures(base: &TriedOn, most: &Most) -> Option<Block> {
+fn failures(base: &TriedOn, most: Most) -> Option<Block> {
     let failure = |failure: &TriedFailure| dyntick_report::Failure {
         name: failure.case.clone(),
         reason: failure.reason.clone(),
@@ -210,7 +222,7 @@ fn failures(base: &TriedOn, most: &Most) -> Option<Block> {
     (!all.is_empty()).then_some(Block::Failures(all))
 }
 
-fn lines(base: &TriedOn, most: &Most) -> Option<Block> {
+fn lines(base: &TriedOn, most: Most) -> Option<Block> {
     // Those that report a fault first.
     let (faults, others): (Vec<&String>, Vec<&String>) =
         base.new_lines.iter().partition(|line| is_fault(line));
@@ -220,39 +232,30 @@ fn lines(base: &TriedOn, most: &Most) -> Option<Block> {
     table("Kernel log: lines that only the patched kernel prints", vec![Column::text("")], rows, left)
 }
 
-fn figures(base: &TriedOn, most: &Most) -> Option<Block> {
-    let effects =
-        base.cases.iter().flat_map(|case| shown(case).into_iter().map(move |figure| (case, figure)));
-    let mut effects: Vec<(&CaseEffect, &FigureEffect)> = effects.collect();
-    effects.sort_by_key(|(_, figure)| rank(figure));
+fn figures(base: &TriedOn, most: Most) -> Option<Block> {
+    let effects = figures_shown(&base.cases);
+    let has_ranges = most.figures == usize::MAX;
     let rows = effects.iter().take(most.figures).map(|(case, figure)| {
-        let change = difference(figure.before.own, figure.after.own, DIGITS);
-        row![
-            case.case.clone(),
-            named(figure),
-            range(figure.before),
-            range(figure.after),
-            change + &share(figure)
-        ]
+        let of = |spread: Spread| if has_ranges { range(spread) } else { number(spread.own) };
+        let change = difference(figure.before.own, figure.after.own, DIGITS) + &share(figure);
+        row![case.case.clone(), named(figure), of(figure.before), of(figure.after), change]
     });
     let rows: Vec<_> = rows.collect();
     let left = effects.len() - rows.len();
-    let columns = vec![
-        Column::text("case"),
-        Column::text("figure"),
-        Column::figure("without", ""),
-        Column::figure("with", ""),
-        Column::figure("change", ""),
-    ];
+    let mut columns = vec![Column::text("case"), Column::text("figure")];
+    columns.extend(sides());
+    let caption = "Figures that differ by more than irrelevant changes make them";
+    let mut block = table(caption, columns, rows, left)?;
     let within = base.cases.iter().flat_map(|case| &case.figures).filter(|figure| !figure.is_shown).count();
-    let block = table("Figures that differ by more than irrelevant changes make them", columns, rows, left)?;
-    let Block::Table(mut table) = block else { return Some(block) };
-    if within > 0 {
-        table
-            .notes
-            .push(format!("{} more differ by less: no effect is shown.", counted(within as u64, "figure")));
+    if let (Block::Table(table), true) = (&mut block, within > 0) {
+        let figures = counted(within as u64, "figure");
+        table.notes.push(format!("{figures} more differ by less: no effect is shown."));
     }
-    Some(Block::Table(table))
+    Some(block)
+}
+
+fn sides() -> [Column; 3] {
+    ["without", "with", "change"].map(|header| Column::figure(header, ""))
 }
 
 fn named(figure: &FigureEffect) -> String {
@@ -270,42 +273,33 @@ fn range(spread: Spread) -> String {
     if least == most { own } else { format!("{own} [{least}, {most}]") }
 }
 
-fn shown_entries(case: &CaseEffect) -> impl Iterator<Item = &EntryEffect> {
-    case.entries.iter().filter(|entry| entry.is_shown)
+/// The functions that make up the difference of an entry, but for those with less than a hundredth of the largest.
+pub fn notable(entry: &EntryEffect) -> impl Iterator<Item = &dyntick_profile::Row> {
+    let largest = entry.functions.iter().map(|row| row.more.abs()).fold(0.0, f64::max);
+    entry.functions.iter().filter(move |row| row.more.abs() >= largest / 100.0)
 }
 
-fn entries(tried: &Tried, base: &TriedOn, most: &Most) -> Option<Block> {
-    let all: Vec<(&CaseEffect, &EntryEffect)> =
-        base.cases.iter().flat_map(|case| shown_entries(case).map(move |entry| (case, entry))).collect();
+fn entries(tried: &Tried, base: &TriedOn, most: Most) -> Option<Block> {
+    let all = entries_shown(&base.cases);
     let mut rows = Vec::new();
     for (case, entry) in all.iter().take(most.entries) {
         let change = difference(entry.before, entry.after, DIGITS);
-        rows.push(row![
-            case.case.clone(),
-            entry.kind.clone(),
-            number(entry.before),
-            number(entry.after),
-            change
-        ]);
-        for function in entry.functions.iter().take(most.functions) {
+        let (before, after) = (number(entry.before), number(entry.after));
+        rows.push(row![case.case.clone(), entry.kind.clone(), before, after, change]);
+        for function in notable(entry).take(most.functions) {
             let of = if tried.functions.contains(&*function.function) { " (in the patch)" } else { "" };
             let name = format!("  {}{of}", function.function);
             let change = difference(function.a, function.b, DIGITS);
             rows.push(row![String::new(), name, number(function.a), number(function.b), change]);
         }
     }
-    let columns = vec![
-        Column::text("case"),
-        Column::text("entry, and its functions"),
-        Column::figure("without", ""),
-        Column::figure("with", ""),
-        Column::figure("change", ""),
-    ];
+    let mut columns = vec![Column::text("case"), Column::text("entry, and its functions")];
+    columns.extend(sides());
     let left = all.len() - all.len().min(most.entries);
     table("Mean instructions of kernel entries", columns, rows, left)
 }
 
-fn text_sizes(tried: &Tried, base: &TriedOn, most: &Most) -> Option<Block> {
+fn text_sizes(tried: &Tried, base: &TriedOn, most: Most) -> Option<Block> {
     let size = |change: &SizeChange| {
         let of = if tried.functions.contains(&change.function) { " (in the patch)" } else { "" };
         let bytes = |bytes: u64| if bytes == 0 { "–".to_owned() } else { bytes.to_string() };
@@ -319,12 +313,8 @@ fn text_sizes(tried: &Tried, base: &TriedOn, most: &Most) -> Option<Block> {
     };
     let rows: Vec<_> = base.sizes.iter().take(most.sizes).map(size).collect();
     let left = base.sizes.len() - rows.len();
-    let columns = vec![
-        Column::text("function"),
-        Column::figure("without", ""),
-        Column::figure("with", ""),
-        Column::figure("change", ""),
-    ];
+    let mut columns = vec![Column::text("function")];
+    columns.extend(sides());
     table("Kernel text, bytes with padding", columns, rows, left)
 }
 
@@ -369,7 +359,7 @@ mod tests {
     }
 
     fn text(tried: &Tried) -> String {
-        dyntick_report::mail(&document(tried, false))
+        dyntick_report::mail(&short(tried, 60, |page| dyntick_report::mail(page).lines().count()))
     }
 
     #[test]
@@ -405,8 +395,8 @@ mod tests {
         assert!(mail.lines().all(|line| line.chars().count() <= 72), "{mail}");
         let flat = mail.split_whitespace().collect::<Vec<_>>().join(" ");
         for words in [
-            "changes 1 figure in 1 of 2 cases: ticks_per_s 12 → 3 (-75.0 %)",
-            "“Interrupts fall by 94 %.”",
+            "has an effect in 1 of 2 cases: ticks_per_s from 12 to 3 (-75.0 %) (ticks of an idle CPU), instructions of wake-up by asm_sysvec_apic_timer_interrupt from 2000 to 1930 (-3.5 %)",
+            "\"Interrupts fall by 94 %.\"",
             "can_stop_full_tick (in the patch)",
             "Equal in each figure and function: tick-busy",
             "1 figure more differ by less",
@@ -420,7 +410,7 @@ mod tests {
         let lines = vec!["new driver #".to_owned(), "WARNING: CPU: # PID: # at kernel/x.c:3".to_owned()];
         let tried = tried(TriedOn::judged, vec![CaseEffect::default()], lines);
         assert_eq!(tried.bases[0].outcome, Outcome::Warns);
-        let page = document(&tried, false);
+        let page = document(&tried, Most::ALL);
         assert!(page.lead[0].contains("warns with it: WARNING: CPU"), "{:?}", page.lead);
     }
 

@@ -103,7 +103,8 @@ pub fn of(files: &BTreeSet<String>) -> BTreeSet<Suite> {
 /// The study of these suites. Its kernels come by the command line.
 pub fn study(suites: &BTreeSet<Suite>) -> String {
     let head = "# SPDX-License-Identifier: GPL-2.0-only\n\
-                title = \"What a patch does\"\nquestion = \"What differs between a kernel without the patch and with it?\"\n";
+                title = \"What a patch does\"\nquestion = \"What differs between a kernel without the patch and with it?\"\n\
+                [defaults]\nkernel = \"debian:6.12\"\n";
     let bodies = suites.iter().map(|suite| suite.cases());
     [head].into_iter().chain(bodies).collect::<Vec<_>>().join("\n")
 }
