@@ -55,8 +55,8 @@ pub struct Woken {
     pub sleeps: u64,
     /// Their duration, ns.
     pub total_ns: u64,
-    /// Those among them that were shorter than the target residency while a shallower state was enabled; null if the
-    /// states are not known.
+    /// The sleeps among them that were shorter than the target residency while a shallower state was enabled; null if
+    /// the states are not known.
     pub too_deep: Option<u64>,
 }
 

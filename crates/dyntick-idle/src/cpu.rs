@@ -212,8 +212,8 @@ impl Cpu {
         self.sleeps.last().filter(|sleep| sleep.exit_ns > moment_ns).map(|sleep| sleep.state)
     }
 
-    /// The number of sleeps, the first ones, that no later event changes: not the last one, nor those whose timer of the
-    /// timer wheel may still run, up to a limit.
+    /// The number of sleeps, the first ones, that no later event changes. The last one is not counted, nor, up to a
+    /// limit, sleeps whose timer of the timer wheel may still run.
     pub fn done(&self) -> usize {
         const MOST: usize = 4096;
         let ended = self.sleeps.len().saturating_sub(1);

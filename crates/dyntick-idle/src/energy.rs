@@ -126,7 +126,7 @@ pub struct Meter<'a> {
     window: (u64, u64),
     /// The sleeps that are not counted yet, or that may decide how those are counted.
     stays: Vec<Stay>,
-    /// They are counted again when there are so many.
+    /// The number of these at which they are counted.
     most: usize,
     at_once: usize,
     /// All before is counted.

@@ -70,6 +70,7 @@ mod tests {
             next_timer_ns: None,
             prediction: None,
             inputs: Inputs::default(),
+            waker: None,
             wake: Wake::Unknown,
         }
     }

@@ -124,8 +124,8 @@ impl Observer {
         self.wakeups.push(Wakeup { cpu: event.cpu, pid, start_ns, latency_ns, start, state });
     }
 
-    /// Takes out what later events do not change, so that memory does not grow with the trace. Of each CPU some thousand
-    /// sleeps stay: a timer of the timer wheel that runs after more of them is not noted in the first.
+    /// Takes out what later events do not change, so that memory does not grow with the trace. Some thousand sleeps of
+    /// each CPU stay: a timer of the timer wheel that runs after more of them is not noted in the first.
     pub fn take(&mut self) -> Observed {
         let (wakeups, told) = (std::mem::take(&mut self.wakeups), std::mem::take(&mut self.told));
         let mut observed = Observed { wakeups, told, ..Observed::default() };
@@ -138,7 +138,7 @@ impl Observer {
         observed
     }
 
-    /// What is left at the end of the events.
+    /// The rest, at the end of the events.
     pub fn finish(self) -> Observed {
         let mut observed = Observed { wakeups: self.wakeups, told: self.told, ..Observed::default() };
         for (number, cpu) in self.cpus {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Decisions in order of time.
 pub struct Input {
     pub(crate) file: File,
-    /// What no child needs of each decision.
+    /// The part of each decision that no child needs.
     pub(crate) rest: Arc<File>,
     pub(crate) settings: Settings,
     /// Decisions, times that did not fit into one, and ends of sleeps during which other CPUs did something.

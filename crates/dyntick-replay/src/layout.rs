@@ -329,7 +329,7 @@ pub(crate) fn within(states: &States, limit_ns: i64) -> u16 {
         .fold(0, |bits, (place, state)| bits | u16::from(fits(state.exit_latency_ns)) << place)
 }
 
-/// What the kernel would count of a sleep in each state.
+/// The misses that the kernel would count of a sleep in each state.
 fn misses(decision: &Decision, states: &States) -> u32 {
     states.0.iter().enumerate().fold(0, |bits, (place, state)| {
         let duration_ns = if decision.chosen.map(usize::from) == Some(place) {

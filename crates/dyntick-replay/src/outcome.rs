@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the runner leaves of a replay, which is not trusted: `standin/protocol.h`.
+//! The results that the runner leaves, which are not trusted: `standin/protocol.h`.
 
 use crate::decision::Part;
 use crate::files::Elements;
@@ -182,8 +182,8 @@ impl Outcome {
         Ok(())
     }
 
-    /// Calls `each` with the decisions for which another one chose another state at last: the number, the decision, this
-    /// one's state and the other's.
+    /// Calls `each` with the decisions for which another one chose another state at last: the number, the decision,
+    /// this one's state and the other's.
     ///
     /// # Errors
     /// Those of reading the temporary files.
@@ -210,8 +210,8 @@ impl Outcome {
         Ok(())
     }
 
-    /// The same with the recorded states, where they are known, and the reason for each. `others` are the choices of the
-    /// same governor with other timers that the trace allows.
+    /// The same with the recorded states, where they are known, and the reason for each. `others` are the choices of
+    /// the same governor with other timers that the trace allows.
     ///
     /// # Errors
     /// Those of reading the temporary files.
@@ -296,7 +296,7 @@ mod tests {
         sorter.finish().unwrap().seen
     }
 
-    /// What the runner would leave, changed by `change`.
+    /// The results that the runner would leave, changed by `change`.
     fn outcome(change: impl FnOnce(&File)) -> Option<Outcome> {
         let input = input();
         let file = crate::files::temporary().unwrap();

@@ -112,9 +112,9 @@ fn first(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 /// The next timers of a CPU without its tick, ns.
 #[derive(Clone, Copy)]
 struct Next {
-    /// Of all.
+    /// The first of all.
     any: Option<u64>,
-    /// Of those that do not wait for a tick.
+    /// The first that does not wait for a tick.
     precise: Option<u64>,
 }
 

@@ -230,7 +230,7 @@ impl Rule {
     }
 }
 
-/// The states that a CPU may choose within the limit, and also by the rule; for each rule. They are found once for a CPU.
+/// The states that a CPU may choose within the limit, and also by the rule; for each rule, found once for a CPU.
 #[derive(Default)]
 struct Usable(BTreeMap<u32, Vec<(u16, u16)>>);
 

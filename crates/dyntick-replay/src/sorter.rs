@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Puts decisions in order of time over all CPUs, in files: each CPU's come in order, but a CPU that sleeps for long has
-//! its next decision much later than the others. Memory for some decisions of each CPU is enough.
+//! Puts decisions in order of time over all CPUs, in files: each CPU's come in order, but a CPU that sleeps for long
+//! has its next decision much later than the others. Memory for some decisions of each CPU is enough.
 
 use crate::decision::Decision;
 use crate::input::{Input, Inputs};
@@ -232,8 +232,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The time of a choice or of the end of a sleep, that it is a choice, and the cursor: a governor may have data that CPUs
-/// share.
+/// The time of a choice or of the end of a sleep, that it is a choice, and the cursor: a governor may have data that
+/// CPUs share.
 type Step = Reverse<(u64, bool, usize)>;
 
 struct Order<'a> {
@@ -311,7 +311,7 @@ impl<'a> Order<'a> {
 mod tests {
     use super::*;
 
-    /// The CPU of each record, and what it is: a choice whose sleep ends at once, another choice, or the end of its sleep.
+    /// The CPU and the kind of each record: a choice whose sleep ends at once, another choice, or the end of its sleep.
     fn order(decisions: &[Decision]) -> Vec<(u32, char)> {
         let mut sorter = Sorter::new(&States::default(), 250, Settings::new(), false).unwrap();
         decisions.iter().for_each(|decision| sorter.add(decision.clone()).unwrap());

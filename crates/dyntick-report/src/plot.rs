@@ -66,7 +66,8 @@ pub enum Shape {
 pub struct Series {
     /// The name of the series.
     pub name: String,
-    /// The points (x, y) with ascending x, but for [`Shape::Points`] and [`Shape::Dots`]; points that are not finite are left out.
+    /// The points (x, y) with ascending x, but for [`Shape::Points`] and [`Shape::Dots`]; points that are not finite
+    /// are left out.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -184,7 +184,7 @@ class Woken(TypedDict):
     """
     too_deep: int | None
     """
-    Those among them that were shorter than the target residency while a shallower state was enabled; null if the states are not known.
+    The sleeps among them that were shorter than the target residency while a shallower state was enabled; null if the states are not known.
     """
     total_ns: int
     """

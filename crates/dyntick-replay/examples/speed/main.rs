@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Decisions a second of a replay, beside the same governor in a bare C loop over decisions in memory, for `make bench`:
-//! `cargo run --release --example speed [-- MILLIONS]`. A replay is all that is done for a governor: it is started,
-//! confined, run and scored. The loop alone is timed. By turns, five times each; prints the medians.
+//! Decisions a second of a replay, beside the same governor in a bare C loop over decisions in memory, for
+//! `make bench`: `cargo run --release --example speed [-- MILLIONS]`. A replay is all that is done for a governor:
+//! it is started, confined, run and scored. The loop alone is timed. By turns, five times each; prints the medians.
 
 use dyntick_idle::{State, States};
 use dyntick_kernels::build::governors::{GOVERNORS, unpacked};

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs a governor on decisions: `governor INPUT BYTES OUTPUT BYTES DECISIONS LIMIT FEEDBACK`, with two file descriptors,
- * a latency limit in ns, and 1 if a choice delays what follows it. Before the governor's first function is called, the process gives up all system calls but exit
- * and the one by which it lets go of the parts of both files that are done: it takes no more memory for a long trace.
+ * Runs a governor on decisions: `governor INPUT BYTES OUTPUT BYTES DECISIONS LIMIT FEEDBACK`. INPUT and OUTPUT are file
+ * descriptors, LIMIT a latency limit in ns, and FEEDBACK is 1 if a choice delays what follows it.
+ *
+ * Before the governor's first function is called, the process gives up all system calls but exit and madvise. By the
+ * latter it lets go of the parts of both files that are done, so that a long trace takes no more memory.
  */
 #define DYNTICK_RUNNER
 #include <linux/audit.h>
@@ -24,7 +26,6 @@ int dyntick_init(void);
 /* A CPU that sleeps: its decision, the begin of the last part, and the choice for that. */
 struct asleep {
 	const struct dyntick_record *record;
-	struct dyntick_times times;
 	u64 since_ns;
 	u32 number, choice;
 };
@@ -229,9 +230,9 @@ static inline s64 waker_late_ns(const struct dyntick_record *record)
 }
 
 /* The wake-up event is this long after now. */
-static inline u64 left_ns(const struct dyntick_record *record, const struct dyntick_times *times)
+static inline u64 left_ns(const struct dyntick_record *record, u64 idle_ns)
 {
-	u64 wake_ns = record->select_ns + times->idle_ns;
+	u64 wake_ns = record->select_ns + idle_ns;
 
 	if (unlikely(feedback))
 		wake_ns += waker_late_ns(record);
@@ -239,12 +240,12 @@ static inline u64 left_ns(const struct dyntick_record *record, const struct dynt
 }
 
 /*
- * The sleep of a part that ends before the wake-up: at a tick that goes on, or at the limit of polling; else 0. Where the
- * tick went on in the record too, the wake-up is what followed from that.
+ * The sleep of a part that ends before the wake-up: at a tick that goes on, or at the limit of polling; else 0. If the
+ * tick went on in the record too, the wake-up follows from that.
  */
-static u64 cut(const struct dyntick_record *record, const struct dyntick_times *times, u32 choice)
+static u64 cut(const struct dyntick_record *record, u64 idle_ns, u32 choice)
 {
-	u64 left = left_ns(record, times);
+	u64 left = left_ns(record, idle_ns);
 	bool ticks = !(choice & DYNTICK_STOP_TICK) && !now.stopped && record->flags & DYNTICK_WAS_OFF &&
 		     now.delta_tick_ns > 0;
 	u64 tick_ns = ticks ? (u64)now.delta_tick_ns : U64_MAX / 2;
@@ -291,14 +292,13 @@ static void put_part(u32 number, u32 choice, u64 duration_ns, int flags)
 }
 
 /* The choices for a sleep that a tick or the limit of polling may cut; the last one. */
-static noinline u32 cut_sleep(const struct dyntick_record *record, const struct dyntick_times *times, u32 number,
-			      u32 choice)
+static noinline u32 cut_sleep(const struct dyntick_record *record, u64 idle_ns, u32 number, u32 choice)
 {
 	bool was_cut = false;
 
 	for (int cuts = 0; cuts < DYNTICK_MOST_CUTS; cuts++) {
 		int state = state_of(choice);
-		u64 short_ns = cut(record, times, choice);
+		u64 short_ns = cut(record, idle_ns, choice);
 
 		if (!short_ns)
 			break;
@@ -316,7 +316,7 @@ static noinline u32 cut_sleep(const struct dyntick_record *record, const struct 
 	if (!was_cut || feedback)
 		return choice;
 	int state = state_of(choice);
-	put_part(number, choice, left_ns(record, times) + input->state[state].leaving_ns,
+	put_part(number, choice, left_ns(record, idle_ns) + input->state[state].leaving_ns,
 		 is_deepest(record->reach, state) * DYNTICK_RIGHT | goes_on(record, choice) * DYNTICK_GOES_ON);
 	return choice | DYNTICK_WAS_CUT;
 }
@@ -345,7 +345,10 @@ static noinline void be_late(s64 ns)
 	now.delta_tick_ns = min(now.delta_tick_ns, now.sleep_length_ns);
 }
 
-/* The times of a decision; those that do not fit into a record are in the next one. */
+/*
+ * The times of a decision; those that do not fit into a record are in the next one. They are handed on one by one: a
+ * structure in memory would be written in halves and read in one piece, for which the processor waits.
+ */
 static inline struct dyntick_times times_of(const struct dyntick_record *record)
 {
 	if (unlikely(record->flags & DYNTICK_LONG))
@@ -359,11 +362,11 @@ static inline struct dyntick_times times_of(const struct dyntick_record *record)
 	};
 }
 
-static inline u32 select_step(const struct dyntick_record *record, const struct dyntick_times *times, u32 number)
+static inline u32 select_step(const struct dyntick_record *record, struct dyntick_times times, u32 number)
 {
 	now.now_ns = record->select_ns;
-	now.sleep_length_ns = times->sleep_length_ns;
-	now.delta_tick_ns = times->delta_tick_ns;
+	now.sleep_length_ns = times.sleep_length_ns;
+	now.delta_tick_ns = times.delta_tick_ns;
 	now.stopped = record->flags & DYNTICK_STOPPED;
 	now.got_tick = false;
 	if (unlikely(feedback))
@@ -371,7 +374,7 @@ static inline u32 select_step(const struct dyntick_record *record, const struct 
 	u32 choice = choose();
 	bool may_tick = !(choice & DYNTICK_STOP_TICK) && record->flags & DYNTICK_WAS_OFF;
 	if (unlikely(may_tick || polling >> state_of(choice) & 1))
-		choice = cut_sleep(record, times, number, choice);
+		choice = cut_sleep(record, times.idle_ns, number, choice);
 	if (likely(!feedback)) {
 		if (likely(!(choice & DYNTICK_WAS_CUT)))
 			count(record, choice);
@@ -381,14 +384,14 @@ static inline u32 select_step(const struct dyntick_record *record, const struct 
 }
 
 /* Now is the begin of the last part. */
-static inline void reflect_step(const struct dyntick_record *record, const struct dyntick_times *times, u32 choice)
+static inline void reflect_step(const struct dyntick_record *record, struct dyntick_times times, u32 choice)
 {
 	int state = state_of(choice);
-	u64 residency_ns = times->residency_ns;
+	u64 residency_ns = times.residency_ns;
 
 	now.stopped = record->flags & DYNTICK_STOPPED;
 	if (state != (int)record->chosen || choice & DYNTICK_WAS_CUT)
-		residency_ns = left_ns(record, times) + input->state[state].leaving_ns;
+		residency_ns = left_ns(record, times.idle_ns) + input->state[state].leaving_ns;
 	reflect(state, residency_ns, record->flags & DYNTICK_GOT_TICK, residency_ns >= poll_limit());
 }
 
@@ -399,10 +402,11 @@ static inline void reflect_step(const struct dyntick_record *record, const struc
 static noinline void wake_late(const struct asleep *cpu)
 {
 	const struct dyntick_record *record = cpu->record;
+	struct dyntick_times times = times_of(record);
 	int state = state_of(cpu->choice), chosen = record->chosen;
-	u64 left = left_ns(record, &cpu->times), begin_ns = record->select_ns + late_ns[record->cpu];
+	u64 left = left_ns(record, times.idle_ns), begin_ns = record->select_ns + late_ns[record->cpu];
 	u64 wake_ns = now.now_ns + left;
-	s64 recorded_ns = cpu->times.residency_ns - cpu->times.idle_ns;
+	s64 recorded_ns = times.residency_ns - times.idle_ns;
 	s64 leaving_ns = state == chosen && recorded_ns > 0 ? recorded_ns : input->state[state].leaving_ns;
 	s64 more_ns = chosen < driver.state_count ? input->state[state].leaving_ns - input->state[chosen].leaving_ns : 0;
 	u64 slept_ns = left + leaving_ns;
@@ -413,16 +417,14 @@ static noinline void wake_late(const struct asleep *cpu)
 	choices[cpu->number] = cpu->choice | DYNTICK_WAS_CUT;
 	now.stopped = record->flags & DYNTICK_STOPPED;
 	reflect(state, slept_ns, record->flags & DYNTICK_GOT_TICK, slept_ns >= poll_limit());
-	late_ns[record->cpu] = (s64)(wake_ns - record->select_ns - cpu->times.idle_ns) + more_ns;
+	late_ns[record->cpu] = (s64)(wake_ns - record->select_ns - times.idle_ns) + more_ns;
 }
 
-static noinline void fall_asleep(const struct dyntick_record *record, const struct dyntick_times *times, u32 number,
-				 u32 choice)
+static noinline void fall_asleep(const struct dyntick_record *record, u32 number, u32 choice)
 {
 	struct asleep *cpu = &asleep[record->cpu];
 
 	cpu->record = record;
-	cpu->times = *times;
 	cpu->since_ns = now.now_ns;
 	cpu->number = number;
 	cpu->choice = choice;
@@ -437,7 +439,7 @@ static noinline void wake_up(u32 number)
 	if (feedback)
 		wake_late(cpu);
 	else
-		reflect_step(cpu->record, &cpu->times, cpu->choice);
+		reflect_step(cpu->record, times_of(cpu->record), cpu->choice);
 }
 
 /* Lets go of the pages between both; where the next one begins. */
@@ -466,11 +468,11 @@ static const struct dyntick_record *replay(const struct dyntick_record *record, 
 
 		output->decision = (u64)number + 1;
 		be_on(record->cpu);
-		u32 choice = select_step(record, &times, number);
+		u32 choice = select_step(record, times, number);
 		if (likely(record->flags & DYNTICK_ENDS && !feedback)) {
-			reflect_step(record, &times, choice);
+			reflect_step(record, times, choice);
 		} else {
-			fall_asleep(record, &times, number, choice);
+			fall_asleep(record, number, choice);
 			if (record->flags & DYNTICK_ENDS)
 				wake_up(record->cpu);
 		}

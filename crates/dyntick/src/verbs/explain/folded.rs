@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::io::{Result, Write};
 
 /// Writes a line for each CPU, kind, cause and chain with its time in ns. The chain goes from the interruption back to
-/// its origin, so that chains with the same end share their frames. Chains that differ only in numbers of tasks are one.
+/// its origin, so that chains with the same end share their frames. Chains that differ only in numbers of tasks are
+/// one.
 pub fn write(to: &mut dyn Write, slices: &Slices) -> Result<()> {
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for ((cpu, what), ns) in &slices.sums {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the trace of another tool lacks for a replay, and what is assumed instead.
+//! The events that the trace of another tool lacks for a replay, and the assumptions instead.
 
 use dyntick_record::About;
 
@@ -18,7 +18,7 @@ const INPUTS: [(&str, &str); 5] = [
 /// The remedy.
 const RECORD: &str = "record it with the command of `dyntick record --idle --print trace-cmd`, or with `dyntick record --idle`";
 
-/// What a trace has.
+/// The events of a trace.
 pub struct Lacking<'a> {
     about: &'a About,
 }
@@ -59,7 +59,7 @@ impl<'a> Lacking<'a> {
         self.has("timer:hrtimer_start")
     }
 
-    /// What is assumed, in one line.
+    /// The assumptions, in one line.
     pub fn note(&self, file: &str) -> Option<String> {
         let foreign = self.about.foreign.as_ref()?;
         let mut assumed = vec!["its idle states are those of --machine".to_owned()];

@@ -44,7 +44,7 @@ pub struct Row {
     bounds: Vec<Score>,
 }
 
-/// How governors are run.
+/// The manner in which governors are run.
 pub struct How<'a> {
     /// The latency limits.
     pub limits: &'a [Limit],
@@ -54,7 +54,7 @@ pub struct How<'a> {
     pub first: usize,
 }
 
-/// What all governors are run on.
+/// The ground that all governors are run on.
 struct Runs<'a> {
     grounds: &'a Grounds,
     governors: &'a [Governor],
@@ -268,8 +268,8 @@ fn row(name: String, kind: Kind, limit: Limit, score: Score) -> Row {
     Row { name, origin: String::new(), kind, limit, score, bounds: Vec::new() }
 }
 
-/// The choices that need no governor, each record read once: the recorded ones if they are of these states, and for each
-/// limit those of an oracle and of the best static limit.
+/// The choices that need no governor, each record read once: the recorded ones if they are of these states, and for
+/// each limit those of an oracle and of the best static limit.
 fn by_rules(grounds: &Grounds, limits: &[Limit]) -> Result<Vec<Row>> {
     let mut latencies: Vec<u64> = grounds.states.0.iter().map(|state| state.exit_latency_ns).collect();
     latencies.sort_unstable();

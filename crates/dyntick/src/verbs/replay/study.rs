@@ -52,7 +52,7 @@ pub fn document(replays: &[Replay]) -> Document {
     }
 }
 
-/// How often each governor takes the least energy, and has the least latency.
+/// The number of times that each governor takes the least energy, and has the least latency.
 fn lead(replays: &[Replay]) -> Vec<String> {
     let names = replays.first().into_iter().flat_map(|replay| governors(replay)).map(|one| one.name.clone());
     let least = |of: &dyn Fn(&Scored) -> f64, name: &str| {
