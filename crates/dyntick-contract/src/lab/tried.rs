@@ -39,7 +39,7 @@ pub struct TriedOn {
     pub new_lines: Vec<String>,
     /// The effects, case by case.
     pub cases: Vec<CaseEffect>,
-    /// The functions whose size differs, bytes, with the padding behind them; the largest change first.
+    /// The functions whose size differs, bytes without padding; the largest change first.
     pub sizes: Vec<SizeChange>,
 }
 

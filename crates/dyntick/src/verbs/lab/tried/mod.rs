@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "SOURCE,…", conflicts_with = "base")]
     across: Vec<String>,
     /// Fragments of the configuration, or a complete one by its path
-    #[arg(long, value_delimiter = ',', default_value = "lab,no-hz-full", value_name = "NAME,…")]
+    #[arg(long, value_delimiter = ',', default_value = "lab,no-hz-full,ipv6", value_name = "NAME,…")]
     config: Vec<String>,
     /// Run these suites (tick, entry, wake-up, idle), or the cases of a study by its file [default: by the files that
     /// the patches change]
@@ -205,8 +205,7 @@ impl<'a> Trial<'a> {
 
     fn judged(&self, judgement: &Judgement<'_>, base: &Built, patched: &Built) -> Result<TriedOn> {
         let failures = judgement.results.iter().filter_map(failure);
-        let maps = [base, patched].map(|built| std::fs::read_to_string(built.symbols()).unwrap_or_default());
-        let [before, after] = maps.map(|map| sizes::sizes(&map));
+        let [before, after] = [base, patched].map(sizes_of);
         let mut on = TriedOn {
             base: self.name.clone(),
             release: Some(patched.release.clone()),
@@ -283,6 +282,11 @@ fn sources(cache: &Cache) -> Vec<String> {
     let mut sources: Vec<String> = names.filter(|name| !name.ends_with(".lock")).filter_map(series).collect();
     sources.sort();
     sources
+}
+
+fn sizes_of(built: &Built) -> sizes::Sizes {
+    let map = std::fs::read_to_string(built.symbols()).unwrap_or_default();
+    sizes::sizes(&map, &std::fs::read(built.image()).unwrap_or_default())
 }
 
 fn cores() -> usize {

@@ -151,7 +151,13 @@ fn first_shown(base: &TriedOn) -> String {
 
 /// A figure with its change in words.
 pub fn change(figure: &FigureEffect) -> String {
-    format!("{} from {} to {}{}", figure.figure, number(figure.before.own), number(figure.after.own), share(figure))
+    format!(
+        "{} from {} to {}{}",
+        figure.figure,
+        number(figure.before.own),
+        number(figure.after.own),
+        share(figure)
+    )
 }
 
 /// The figures with an effect, with their cases: those that readers ask for first, then by their relative change.
@@ -315,7 +321,7 @@ fn text_sizes(tried: &Tried, base: &TriedOn, most: Most) -> Option<Block> {
     let left = base.sizes.len() - rows.len();
     let mut columns = vec![Column::text("function")];
     columns.extend(sides());
-    table("Kernel text, bytes with padding", columns, rows, left)
+    table("Kernel text, bytes", columns, rows, left)
 }
 
 /// A table with the number of rows that it leaves out; none without rows.
