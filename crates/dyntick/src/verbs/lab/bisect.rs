@@ -54,7 +54,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "tick-busy")]
     case: String,
     /// Fragments of the configuration, or a complete one by its path
-    #[arg(long, value_delimiter = ',', default_value = "lab,no-hz-full", value_name = "NAME,…")]
+    #[arg(long, value_delimiter = ',', default_value = "lab,no-hz-full,ipv6", value_name = "NAME,…")]
     config: Vec<String>,
     /// Write runs and the state to DIR
     #[arg(long, value_name = "DIR", default_value = "out/bisect")]
@@ -96,13 +96,15 @@ struct Wanted {
 impl Wanted {
     fn parse(words: &[String]) -> Result<Self> {
         let text = words.join(" ");
-        let Some((figure, condition)) = text.split_once(' ') else {
+        // A figure's key may have spaces.
+        let Some(relation) = text.find(['<', '>', '=']) else {
             bail!(
                 "cannot read the condition '{text}': write a figure, a relation and a bound, as 'ticks_per_s < 2'"
             );
         };
+        let (figure, condition) = text.split_at(relation);
         let condition = condition.parse().with_context(|| format!("cannot read the condition '{text}'"))?;
-        Ok(Self { figure: figure.to_owned(), condition, text })
+        Ok(Self { figure: figure.trim().to_owned(), condition, text })
     }
 }
 
@@ -396,6 +398,8 @@ mod tests {
         let wanted = Wanted::parse(&words("interrupts:LOC <= 5")).unwrap();
         assert_eq!(wanted.figure, "interrupts:LOC");
         assert!(wanted.condition.holds(5.0) && !wanted.condition.holds(6.0));
+        let of_entry = Wanted::parse(&["span:wake-up by x > 1600".to_owned()]).unwrap();
+        assert_eq!(of_entry.figure, "span:wake-up by x");
         for text in ["ticks", "ticks 5", "ticks < x"] {
             let error = format!("{:#}", Wanted::parse(&words(text)).err().unwrap());
             assert!(error.contains("cannot read the condition"), "{error}");
