@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,32 @@ def test_cases_run_where_kvm_or_a_compiler_is() -> None:
     assert [one.node for one in fleet.Fleet(both.nodes[:1]).able(wall)] == ["emulates"], "none has KVM"
     with pytest.raises(dyntick.EnvironmentFault, match="cannot build a kernel on any node"):
         fleet.Fleet(both.nodes[1:]).builders()
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "words"),
+    [
+        ("127.0.0.1:1", dyntick.EnvironmentFault, "cannot connect to Ray at 127.0.0.1:1: Connection refused; begin it"),
+        ("ray://127.0.0.1:1", dyntick.EnvironmentFault, "cannot connect to Ray at ray://127.0.0.1:1: Connection refused"),
+        ("none.invalid:6379", dyntick.EnvironmentFault, "cannot connect to Ray at none.invalid:6379: .*; begin it there"),
+        ("nowhere", dyntick.InputError, "cannot connect to Ray at nowhere: .*; name HOST:PORT"),
+    ],
+)
+def test_address_without_ray_is_an_error_at_once(address: str, error: type[Exception], words: str) -> None:
+    begin = time.monotonic()
+    with pytest.raises(error, match=words):
+        fleet.run(STUDY, address=address, progress=False)
+    assert time.monotonic() - begin < 20
+
+
+def test_cluster_with_a_token_says_how_to_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        refused = RuntimeError("ray.exceptions.AuthenticationError: RPC error: InvalidAuthToken")
+        raise ConnectionError("Failed to connect to Ray cluster") from refused
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(dyntick.EnvironmentFault, match="it was begun with a token; set RAY_AUTH_MODE=token"):
+        fleet.run(STUDY, progress=False)
 
 
 def test_other_build_of_the_program_is_refused(cluster: Any, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from ..packing import differing, packed, unpacked
 from ..program import Progress
 from ..report import UNCHANGED, Changes, Report, Source, plan, report
 from . import node
+from .cluster import connect
 from .job import Job
 from .node import Ability, Ran
 
@@ -173,12 +174,6 @@ class _Work:
             prepare = ray.remote(node.prepare).options(num_cpus=1, name=f"kernel {case['kernel']}", **options)
             self.kernels[case["kernel"]] = prepare.remote(self.job, case["kernel"], case["builds"])
         return [self.kernels[case["kernel"]]]
-
-
-def connect(address: str | None) -> None:
-    """Connects to a cluster, if none is connected; None for one on this machine."""
-    if not ray.is_initialized():
-        ray.init(address=address, log_to_driver=False)
 
 
 def run(

@@ -18,7 +18,7 @@ import ray
 from .. import program
 from ..errors import DyntickError, EnvironmentFault, InputError
 from ..replays import SCORES, Governors, replay as replay_here
-from .driver import connect
+from .cluster import connect
 
 COLUMNS: pa.Schema = pa.schema([pa.field("trace", pa.string()), pa.field("failure", pa.string()), *SCORES])
 """The trace, why it could not be replayed (then all that follows is null), and the columns of `SCORES`."""
