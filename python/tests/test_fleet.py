@@ -151,6 +151,42 @@ def test_cases_run_where_kvm_or_a_compiler_is() -> None:
         fleet.Fleet(both.nodes[1:]).builders()
 
 
+def planned(name: str, seconds: float, memory: int = 1, tool: str = "sh") -> Any:
+    tools = [{"name": tool, "package": None, "installed": True}]
+    needs = {"clock": "virtual", "cpus": 2, "memory": memory, "kernel": "debian:6.12", "builds": False, "tools": tools}
+    return {"id": name, "runs": 1, "estimated_s": seconds, **needs}
+
+
+def test_short_cases_share_a_task_and_the_last_ones_are_alone() -> None:
+    def ability(node: str, *tools: str) -> Any:
+        return fleet.driver.Ability(node, node, "", "", frozenset(tools), False, False, ())
+
+    both = fleet.Fleet([ability("a", "sh", "measure"), ability("b", "sh")], cores=2)
+    work = fleet.driver._Work(None, both)
+    cases = [planned("long", 300), *(planned(f"short-{at}", 10) for at in range(20))]
+    sizes = [len(task) for task in work.tasks(cases)]
+    assert [case for task in work.tasks(cases) for case in task] == cases, "in their order, each once"
+    assert sizes[:2] == [1, 5] and sizes[-4:] == [1, 1, 1, 1] and sizes[1:] == sorted(sizes[1:], reverse=True)
+
+    unlike = [planned("a", 1), planned("b", 1, memory=2), planned("c", 1, tool="measure"), planned("d", 1)]
+    plenty = fleet.driver._Work(None, fleet.Fleet(both.nodes, cores=0.01))
+    assert [[case["id"] for case in task] for task in plenty.tasks(unlike)] == [["a", "d"], ["b"], ["c"]]
+
+
+def test_case_that_fails_does_not_fail_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ends without a document if the case `bad` is among those that it is to run."""
+    program = tmp_path / "dyntick"
+    program.write_text(
+        '#!/bin/sh\ncase "$*" in *bad*) echo "dyntick: no memory" >&2; exit 2;; esac\n'
+        'echo \'{"format": "dyntick-lab-run", "runs": [{"case": "slow", "repetition": 0, "failure": "it hung"}]}\'\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("DYNTICK", str(program))
+    sent = job.Job("mine", None, dyntick.Changes(cases=["all"]), None)
+    failures = fleet.driver.node._failures(sent, "mine", ["good", "bad"], tmp_path / "out")
+    assert failures == {"slow": "it hung", "bad": "dyntick: no memory"}
+
+
 @pytest.mark.parametrize(
     ("address", "error", "words"),
     [

@@ -9,7 +9,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -33,7 +33,14 @@ from .node import Ability, Ran
 # The memory of QEMU, the program and what it reads, beyond the guest's own.
 _BESIDE_GUEST = 512 << 20
 _SECONDS_BETWEEN_LOOKS = 5.0
+# A task has cases for at most this time, as estimated: a lost node costs no more. One long case is a task.
+_SECONDS_OF_TASK = 60.0
 _NODE_ID = "ray.io/node-id"
+
+# Made once: Ray sends each of them to its nodes, and runs the tasks of one in the order in which they were submitted.
+_LOOK = ray.remote(node.look)
+_PREPARE = ray.remote(node.prepare)
+_RUN_CASES = ray.remote(node.run_cases)
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ class Fleet:
     """A Ray cluster as it was found."""
 
     nodes: list[Ability]
+    cores: float = 1.0
+    """The cores of all of them together, as Ray counts them."""
 
     @classmethod
     def of(cls, tools: Sequence[str]) -> Fleet:
@@ -74,9 +83,9 @@ class Fleet:
         Raises:
             EnvironmentFault: no node can run a study, or a node has another program than this machine.
         """
-        alive = [one["NodeID"] for one in ray.nodes() if one["Alive"]]  # type: ignore[no-untyped-call]
-        look = ray.remote(node.look)
-        asked = [look.options(num_cpus=0, scheduling_strategy=_at(one)).remote(one, tools) for one in alive]
+        nodes = ray.nodes()  # type: ignore[no-untyped-call]
+        alive = {one["NodeID"]: one["Resources"].get("CPU", 0.0) for one in nodes if one["Alive"]}
+        asked = [_LOOK.options(num_cpus=0, scheduling_strategy=_at(one)).remote(one, tools) for one in alive]
         found = cast(list[Ability], ray.get(asked))
         own = program.sha256()
         others = sorted({one.host for one in found if one.program_sha256 != own})
@@ -90,7 +99,7 @@ class Fleet:
         if not fit:
             reasons = sorted({f"{one.host}: {reason}" for one in found for reason in one.missing})
             raise EnvironmentFault(f"cannot run a study on any node: {'; '.join(reasons)}", status=2)
-        return cls(fit)
+        return cls(fit, sum(alive[one.node] for one in fit))
 
     def able(self, case: PlannedCase) -> list[Ability]:
         """The nodes that have the tools of a case; on the wall clock those with KVM, if there are any.
@@ -133,6 +142,11 @@ def _cores(case: PlannedCase) -> int:
     return 1 if case["clock"] == "virtual" else case["cpus"]
 
 
+def _seconds(case: PlannedCase) -> float:
+    """The estimated time of all runs of a case."""
+    return case["estimated_s"] * case["runs"]
+
+
 def _at(node_id: str) -> NodeAffinitySchedulingStrategy:
     return NodeAffinitySchedulingStrategy(node_id, soft=False)
 
@@ -146,19 +160,47 @@ class _Work:
     kernels: dict[str, Any] = field(default_factory=dict[str, Any])
     """For each kernel the reference of what nodes need of it."""
 
-    def submit(self, case: PlannedCase, but: str | None = None) -> Any:
-        """Begins a case, on another node than ``but`` if another can run it."""
-        able = self.fleet.able(case)
+    def submit(self, cases: Sequence[PlannedCase], but: str | None = None) -> Any:
+        """Begins cases that have the same needs, on another node than ``but`` if another can run them."""
+        first = cases[0]
+        able = self.fleet.able(first)
         chosen = [one for one in able if one.node != but] or able
+        names = [case["id"] for case in cases]
         options = {
-            "num_cpus": _cores(case),
-            "memory": case["memory"] + _BESIDE_GUEST,
+            "num_cpus": _cores(first),
+            "memory": first["memory"] + _BESIDE_GUEST,
             "max_retries": 3,
-            "name": case["id"],
+            "name": ", ".join(names),
             **self._on(chosen),
         }
-        run = ray.remote(node.run_case).options(**options)
-        return run.remote(self.job, case["id"], _cores(case), *self._kernel(case))
+        return _RUN_CASES.options(**options).remote(self.job, names, _cores(first), *self._kernel(first))
+
+    def tasks(self, cases: Sequence[PlannedCase]) -> list[list[PlannedCase]]:
+        """Cases in the order in which they begin, those of the same needs together.
+
+        The program takes most of a second to begin, so short cases share it. The share of each task is smaller than
+        that of the one before, so that all cores end at about the same time.
+        """
+        alike: dict[Hashable, list[PlannedCase]] = {}
+        for case in cases:
+            alike.setdefault(self._needs(case), []).append(case)
+        groups = sorted(alike.values(), key=lambda group: -_seconds(group[0]))
+        left = sum(map(_seconds, cases))
+        made: list[list[PlannedCase]] = []
+        for group in groups:
+            room = 0.0
+            for case in group:
+                if case is group[0] or _seconds(case) > room:
+                    made.append([])
+                    room = min(_SECONDS_OF_TASK, left / (2 * max(self.fleet.cores, 1)))
+                made[-1].append(case)
+                room -= _seconds(case)
+                left -= _seconds(case)
+        return made
+
+    def _needs(self, case: PlannedCase) -> Hashable:
+        able = tuple(one.node for one in self.fleet.able(case))
+        return _cores(case), case["memory"], able, case["kernel"] if self._is_sent(case) else None
 
     def _on(self, nodes: Sequence[Ability]) -> dict[str, Any]:
         """The options of a task that runs on these nodes only."""
@@ -166,12 +208,16 @@ class _Work:
             return {}
         return {"label_selector": {_NODE_ID: f"in({','.join(one.node for one in nodes)})"}}
 
+    def _is_sent(self, case: PlannedCase) -> bool:
+        """True if the kernel of a case is made by a task of its own."""
+        return case["builds"] or not self.fleet.shares_a_cache()
+
     def _kernel(self, case: PlannedCase) -> list[Any]:
-        if self.fleet.shares_a_cache() and not case["builds"]:
+        if not self._is_sent(case):
             return []
         if case["kernel"] not in self.kernels:
             options = self._on(self.fleet.builders()) if case["builds"] else {}
-            prepare = ray.remote(node.prepare).options(num_cpus=1, name=f"kernel {case['kernel']}", **options)
+            prepare = _PREPARE.options(num_cpus=1, name=f"kernel {case['kernel']}", **options)
             self.kernels[case["kernel"]] = prepare.remote(self.job, case["kernel"], case["builds"])
         return [self.kernels[case["kernel"]]]
 
@@ -220,7 +266,7 @@ def run(
                 status=2,
             )
     ended = _run_all(work, _left(study, changes, folder, planned), folder, progress)
-    failures = {ran.case: ran.failure for ran in ended if ran.failure is not None}
+    failures = {case: text for ran in ended for case, text in ran.failures.items()}
     if failures and not (folder / "runs").is_dir():
         raise EnvironmentFault(f"no case of {job.name} has run: {'; '.join(sorted(set(failures.values())))}", status=1)
     verified = _verify(work, _drawn(planned["cases"], verify_percent), ended, folder)
@@ -243,7 +289,7 @@ def _left(study: Source, changes: Changes, folder: Path, planned: DyntickLabPlan
         else:
             _set_aside(Path(one["folder"]))
     left = [case for case in planned["cases"] if complete[case["id"]] < case["runs"]]
-    return sorted(left, key=lambda case: -case["estimated_s"] * case["runs"])
+    return sorted(left, key=lambda case: -_seconds(case))
 
 
 def _stored(study: Source, changes: Changes, folder: Path) -> list[CompleteRun]:
@@ -264,7 +310,7 @@ def _set_aside(run: Path) -> None:
 
 def _run_all(work: _Work, cases: Sequence[PlannedCase], folder: Path, progress: Progress) -> list[Ran]:
     say = _Lines(len(cases), progress)
-    tasks = {work.submit(case): case for case in cases}
+    tasks = {work.submit(some): some for some in work.tasks(cases)}
     ended: list[Ran] = []
     while tasks:
         done, _ = ray.wait(list(tasks), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
@@ -278,25 +324,26 @@ def _run_all(work: _Work, cases: Sequence[PlannedCase], folder: Path, progress: 
     return ended
 
 
-def _result(task: Any, case: PlannedCase) -> Ran:
+def _result(task: Any, cases: Sequence[PlannedCase]) -> Ran:
     """The result of a task; one that was lost more often than Ray repeats it has failed."""
     try:
         return cast(Ran, ray.get(task))
     except RayError as error:
-        return Ran(case["id"], node="", host="no node", seconds=0, core_seconds=0, runs={}, failure=str(error))
+        names = tuple(case["id"] for case in cases)
+        return Ran(names, "", "no node", seconds=0, core_seconds=0, runs={}, failures=dict.fromkeys(names, str(error)))
 
 
 def _verify(work: _Work, cases: Iterable[PlannedCase], ended: Sequence[Ran], folder: Path) -> list[Verified]:
     """Runs cases once more, not on the node that ran them if another can, and compares with what is stored."""
-    first = {ran.case: ran for ran in ended}
-    tasks = {work.submit(case, but=first[case["id"]].node if case["id"] in first else None): case for case in cases}
+    first = {case: ran for ran in ended for case in ran.cases}
+    tasks = {work.submit([case], but=first[case["id"]].node if case["id"] in first else None): case for case in cases}
     verified: list[Verified] = []
     for task, case in tasks.items():
-        again = _result(task, case)
+        again = _result(task, [case])
         unlike = {name: _unlike(folder / "runs" / name, contents) for name, contents in again.runs.items()}
         hosts = (first[case["id"]].host if case["id"] in first else "stored", again.host)
         differing = {name: files for name, files in unlike.items() if files}
-        verified.append(Verified(case["id"], hosts, differing, again.failure))
+        verified.append(Verified(case["id"], hosts, differing, again.failures.get(case["id"])))
     return verified
 
 
@@ -322,11 +369,12 @@ class _Lines:
         self.progress = progress
 
     def ended(self, ran: Ran) -> None:
-        self.done += 1
+        self.done += len(ran.cases)
         self.seconds += ran.core_seconds
         left = (time.monotonic() - self.begin) / self.done * (self.cases - self.done)
-        state = "failed" if ran.failure else f"{ran.seconds:.0f} s"
-        words = f"{self.done} of {self.cases}: {ran.case} on {ran.host}, {state}; {self.seconds / 3600:.2f} core hours"
+        failed = f"failed: {', '.join(ran.failures)}; " if ran.failures else ""
+        words = f"{self.done} of {self.cases}: {', '.join(ran.cases)} on {ran.host}, {ran.seconds:.0f} s; "
+        words += f"{failed}{self.seconds / 3600:.2f} core hours"
         words += f", about {left / 60:.0f} min left" if self.done < self.cases else ""
         if callable(self.progress):
             self.progress(words)

@@ -12,7 +12,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -77,9 +77,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Ran:
-    """A case that a node has run."""
+    """Cases that a node has run one after the other."""
 
-    case: str
+    cases: tuple[str, ...]
     node: str
     """Ray's id of the node."""
     host: str
@@ -89,8 +89,8 @@ class Ran:
     """The same times the cores that the task had."""
     runs: dict[str, bytes] = field(repr=False)
     """The runs that are complete, packed, by the names of their folders."""
-    failure: str | None
-    """The error, if not all of its runs are complete."""
+    failures: dict[str, str]
+    """The error of each case that has not all of its runs."""
 
 
 def look(node: str, tools: Sequence[str]) -> Ability:
@@ -150,27 +150,37 @@ def _take_kernel(store: Store, name: str) -> Kernel | None:
     return kernel
 
 
-def run_case(job: Job, case: str, cores: int, *kernels: list[Kernel]) -> Ran:
-    """Runs all runs of a case, with these kernels in the cache."""
+def run_cases(job: Job, cases: Sequence[str], cores: int, *kernels: list[Kernel]) -> Ran:
+    """Runs all runs of some cases, with these kernels in the cache."""
     begin = time.monotonic()
     _take_secret(job)
     for kernel in (kernel for some in kernels for kernel in some):
         unpacked(kernel.contents, cache() / kernel.place)
-    failure = None
     with tempfile.TemporaryDirectory(prefix="dyntick-") as folder:
         out = Path(folder) / "out"
-        arguments = ["lab", "run", job.unpack(Path(folder)), "--out", str(out), *job.changes.options(), "--case", case]
-        try:
-            with folder_of(job.store, lambda: [case]) as store:
-                document = cast(DyntickLabRun, program.document([*arguments, *store], "dyntick-lab-run"))
-            failed = [str(run["failure"]) for run in document["runs"] if "folder" not in run]
-            failure = "; ".join(failed) or None
-        except DyntickError as error:
-            failure = error.text
+        failures = _failures(job, job.unpack(Path(folder)), cases, out)
         runs = {run.name: packed(run) for run in sorted((out / "runs").glob("*")) if (run / "SHA256SUMS").is_file()}
     seconds = time.monotonic() - begin
     own = ray.get_runtime_context().get_node_id()
-    return Ran(case, own, socket.gethostname(), seconds, seconds * cores, runs, failure)
+    return Ran(tuple(cases), own, socket.gethostname(), seconds, seconds * cores, runs, failures)
+
+
+def _failures(job: Job, study: str, cases: Sequence[str], out: Path) -> dict[str, str]:
+    """Runs cases by one process, which begins once for all of them, and returns the errors."""
+    arguments = ["lab", "run", study, "--out", str(out), *replace(job.changes, cases=cases).options()]
+    try:
+        with folder_of(job.store, lambda: cases) as store:
+            document = cast(DyntickLabRun, program.document([*arguments, *store], "dyntick-lab-run"))
+    except DyntickError as error:
+        if len(cases) == 1:
+            return {cases[0]: error.text}
+        # Another of them may be at fault: each by itself, and those that are complete are not run again.
+        return {name: text for case in cases for name, text in _failures(job, study, [case], out).items()}
+    texts: dict[str, list[str]] = {}
+    for run in document["runs"]:
+        if "folder" not in run:
+            texts.setdefault(run["case"], []).append(str(run["failure"]))
+    return {case: "; ".join(some) for case, some in texts.items()}
 
 
 def _take_secret(job: Job) -> None:
