@@ -40,3 +40,25 @@ impl Contents {
         Ok(Self { bytes, sha256: hex::encode(hash.finalize()) })
     }
 }
+
+/// The SHA-256 of several texts, in hexadecimal. The length of each is hashed too, so that no two lists give the same.
+pub fn of_parts(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hex::encode(hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_parts;
+
+    #[test]
+    fn parts_are_kept_apart() {
+        assert_eq!(of_parts(&[b"ab", b"c"]), of_parts(&[b"ab", b"c"]));
+        assert_ne!(of_parts(&[b"ab", b"c"]), of_parts(&[b"a", b"bc"]));
+        assert_ne!(of_parts(&[b"ab"]), of_parts(&[b"ab", b""]));
+    }
+}

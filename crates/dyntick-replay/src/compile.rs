@@ -3,12 +3,18 @@
 
 use crate::ReplayError;
 use crate::governor::Governor;
+use dyntick_kernels::cache::unused::{self, InUse};
+use dyntick_kernels::cache::{Cache, CacheError, is_intact, write_whole};
+use dyntick_kernels::hash::{Contents, of_parts};
 use dyntick_kernels::programs;
 use dyntick_model::text::clean_line;
 use dyntick_system::confine::{self, Walls};
+use dyntick_system::read_regular;
 use std::collections::BTreeSet;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use tempfile::TempDir;
 
 const KERNEL_H: &str = include_str!("standin/kernel.h");
@@ -18,78 +24,124 @@ const RUNNER_C: &str = include_str!("standin/runner.c");
 /// The compiler's time, s.
 const TIME_LIMIT: u32 = 120;
 
+/// The folder of the cache with compiled governors.
+const FOLDER: &str = "governors";
+/// The limit of all together, bytes; each has less than 1 MiB, unless its source has large tables.
+const MOST_BYTES: u64 = 1 << 30;
+/// The largest governor, bytes.
+const LARGEST: u64 = 64 << 20;
+/// The files of an entry: the program, and its hash.
+const PROGRAM: &str = "governor";
+const SHA256: &str = "sha256";
+/// The words of each call of the compiler.
+const ALWAYS: [&str; 2] = ["-O2", "-std=gnu11"];
+
 /// A compiled governor.
 pub struct Program {
     /// The governor's name.
     pub name: String,
     /// The sandbox, which shows the executable.
     pub(crate) walls: Walls,
-    /// The executable.
+    /// The executable, in the cache.
     pub(crate) path: PathBuf,
-    /// Removed with this.
-    _folder: TempDir,
+    /// Keeps it there.
+    _in_use: InUse,
 }
 
-/// Compiles governors: the runner, which is the same for all, once.
+/// Compiles governors. What it has made is in the cache: many replays of a sweep compile each variant once.
 pub struct Compiler {
     walls: Walls,
-    runner: Vec<u8>,
+    cache: Cache,
+    /// The compiler, the linker and the library.
+    identity: String,
+    /// The compiled runner, which is the same for all; nothing before it is needed.
+    runner: Mutex<Vec<u8>>,
 }
 
 impl Compiler {
-    /// Compiles the runner.
+    /// The compiler of this machine.
     ///
     /// # Errors
     /// Without a compiler or a sandbox.
-    pub fn new() -> Result<Self, ReplayError> {
+    pub fn new(cache: Cache) -> Result<Self, ReplayError> {
         if programs::find("cc").is_none() {
             return Err(ReplayError::NoCompiler);
         }
-        let compiler = Self { walls: Walls::new()?, runner: Vec::new() };
-        let place = Place::new(|folder| {
-            for (name, text) in [("kernel.h", KERNEL_H), ("protocol.h", PROTOCOL_H), ("runner.c", RUNNER_C)] {
-                std::fs::write(folder.join(name), text)?;
-            }
-            Ok(())
-        })?;
-        compiler.run(&place, "the runner", &["-c", "runner.c", "-o", "built/runner.o"])?;
-        let runner = std::fs::read(place.real.join("built/runner.o"))?;
-        Ok(Self { runner, ..compiler })
+        Ok(Self { walls: Walls::new()?, cache, identity: identity()?, runner: Mutex::default() })
     }
 
-    /// Compiles a governor for a kernel with `hz` ticks per second.
+    /// Compiles a governor for a kernel with `hz` ticks per second, unless the cache has it.
     ///
     /// # Errors
     /// If the governor needs a name that the stand-in lacks.
     pub fn compile(&self, governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
-        let place = Place::new(|folder| {
-            std::fs::write(folder.join("runner.o"), &self.runner)?;
-            lay_out(governor, folder)
-        })?;
-        let main = format!("source/{}", governor.main);
-        let mut defines = vec![format!("-DHZ={hz}")];
-        defines.extend(governor.defines.iter().map(|define| format!("-D{}={}", define.name, define.value)));
-        let mut words = vec!["-static", "-nostdinc", "-Iheaders", "-include", "kernel.h"];
-        if governor.stand_in.is_some() {
-            words.extend(["-include", "more.h"]);
+        let words = words(governor, hz);
+        let entry = format!("{FOLDER}/{}", self.key(governor, &words));
+        // Another process may remove it before it is held, and what is damaged is made anew.
+        const TRIES: usize = 3;
+        for _ in 0..TRIES {
+            let folder =
+                self.cache.folder::<ReplayError>(&entry, |folder| self.make(governor, &words, folder))?;
+            let Some(in_use) = InUse::of(&folder) else { continue };
+            if is_whole(&folder) {
+                let name = governor.name.clone();
+                let walls = self.walls.clone().read(&folder);
+                return Ok(Program { name, walls, path: folder.join(PROGRAM), _in_use: in_use });
+            }
+            self.cache.discard(&entry)?;
         }
-        // Without a declaration a function would return an int.
-        words.extend(["-Werror=implicit-function-declaration", "-Werror=int-conversion"]);
-        words.extend(defines.iter().map(String::as_str));
-        words.extend([&main, "runner.o", "-o", "built/governor"]);
-        self.run(&place, &governor.name, &words)?;
-        Ok(Program {
-            name: governor.name.clone(),
-            walls: self.walls.clone().read(&place.real),
-            path: place.real.join("built/governor"),
-            _folder: place.folder,
-        })
+        Err(CacheError::Unsteady(self.cache.path(&entry)).into())
     }
 
-    fn run(&self, place: &Place, name: &str, arguments: &[&str]) -> Result<(), ReplayError> {
-        let mut inner = Command::new("cc");
-        inner.args(["-O2", "-std=gnu11"]).args(arguments).current_dir(&place.real);
-        inner.env("PATH", programs::path_in_usr()).env("LC_ALL", "C").env("HOME", "/tmp");
+    /// All that decides what is compiled.
+    fn key(&self, governor: &Governor, words: &[String]) -> String {
+        let mut parts = vec![self.identity.as_str(), KERNEL_H, PROTOCOL_H, RUNNER_C];
+        parts.extend(ALWAYS);
+        parts.extend(words.iter().map(String::as_str));
+        parts.extend(governor.stand_in.as_deref());
+        parts.extend(governor.files.iter().flat_map(|file| [file.name.as_str(), file.text.as_str()]));
+        of_parts(&parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>())
+    }
+
+    /// Compiles a governor into an entry of the cache.
+    fn make(&self, governor: &Governor, words: &[String], entry: &Path) -> Result<(), ReplayError> {
+        let runner = self.runner()?;
+        let place = Place::new(|folder| {
+            std::fs::write(folder.join("runner.o"), runner)?;
+            lay_out(governor, folder)
+        })?;
+        self.run(&place, &governor.name, words)?;
+        let program = entry.join(PROGRAM);
+        write_whole(&program, &read_regular(&place.real.join("built/governor"), LARGEST)?)?;
+        let runs = std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755));
+        runs.map_err(|error| CacheError::from_io(&program, error))?;
+        write_whole(&entry.join(SHA256), Contents::of(&program, LARGEST)?.sha256.as_bytes())?;
+        Ok(())
+    }
+
+    /// The compiled runner. Others wait while one compiles it.
+    fn runner(&self) -> Result<Vec<u8>, ReplayError> {
+        let mut runner = self.runner.lock().unwrap_or_else(|error| error.into_inner());
+        if runner.is_empty() {
+            // Once a process, since all entries are looked at: for the next ones to have room.
+            unused::keep_at_most(&self.cache.path(FOLDER), MOST_BYTES);
+            let place = Place::new(|folder| {
+                for (name, text) in
+                    [("kernel.h", KERNEL_H), ("protocol.h", PROTOCOL_H), ("runner.c", RUNNER_C)]
+                {
+                    std::fs::write(folder.join(name), text)?;
+                }
+                Ok(())
+            })?;
+            self.run(&place, "the runner", &["-c", "runner.c", "-o", "built/runner.o"].map(str::to_owned))?;
+            *runner = std::fs::read(place.real.join("built/runner.o"))?;
+        }
+        Ok(runner.clone())
+    }
+
+    fn run(&self, place: &Place, name: &str, arguments: &[String]) -> Result<(), ReplayError> {
+        let mut inner = command("cc");
+        inner.args(ALWAYS).args(arguments).current_dir(&place.real);
         let walls = self.walls.clone().read(&place.real).write(&place.real.join("built"));
         let mut outer = walls.around(&inner)?;
         programs::end_after(&mut outer, TIME_LIMIT);
@@ -101,10 +153,54 @@ impl Compiler {
     }
 }
 
+/// The arguments of the compiler for a governor.
+fn words(governor: &Governor, hz: u32) -> Vec<String> {
+    let mut words = ["-static", "-nostdinc", "-Iheaders", "-include", "kernel.h"].map(str::to_owned).to_vec();
+    if governor.stand_in.is_some() {
+        words.extend(["-include", "more.h"].map(str::to_owned));
+    }
+    // Without a declaration a function would return an int.
+    words.extend(["-Werror=implicit-function-declaration", "-Werror=int-conversion"].map(str::to_owned));
+    words.push(format!("-DHZ={hz}"));
+    words.extend(governor.defines.iter().map(|define| format!("-D{}={}", define.name, define.value)));
+    words.extend([format!("source/{}", governor.main), "runner.o".to_owned()]);
+    words.extend(["-o", "built/governor"].map(str::to_owned));
+    words
+}
+
+/// True if the program of an entry is the one that was put there.
+fn is_whole(entry: &Path) -> bool {
+    const DIGITS: u64 = 64;
+    let sha256 = read_regular(&entry.join(SHA256), DIGITS).unwrap_or_default();
+    is_intact(&entry.join(PROGRAM), &String::from_utf8_lossy(&sha256))
+}
+
+/// A program in /usr with an environment that changes nothing of what it makes.
+fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().env("PATH", programs::path_in_usr()).env("LC_ALL", "C").env("HOME", "/tmp");
+    command
+}
+
+/// The answer of a program of the toolchain.
+fn said(program: &str, question: &str) -> Result<String, ReplayError> {
+    let output = command(program).arg(question).current_dir("/").stdin(Stdio::null()).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The compiler and the linker in their own words, and the library that is linked, which has no words.
+fn identity() -> Result<String, ReplayError> {
+    let library = said("cc", "-print-file-name=libc.a")?;
+    let found = std::fs::metadata(library.trim_end())
+        .map(|found| format!("{} {} {}", found.len(), found.mtime(), found.mtime_nsec()));
+    Ok([said("cc", "--version")?, said("ld", "--version")?, library, found.unwrap_or_default()].join("\n"))
+}
+
 /// A folder that is compiled in.
 struct Place {
-    folder: TempDir,
     real: PathBuf,
+    /// Removed with this.
+    _folder: TempDir,
 }
 
 impl Place {
@@ -116,7 +212,7 @@ impl Place {
         std::fs::create_dir(&built)?;
         confine::give(&built)?;
         open_to_readers(&real)?;
-        Ok(Self { folder, real })
+        Ok(Self { real, _folder: folder })
     }
 }
 
@@ -141,7 +237,6 @@ fn lay_out(governor: &Governor, place: &Path) -> std::io::Result<()> {
 
 /// Lets the sandbox's user read what this user's umask may forbid.
 fn open_to_readers(place: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let mut folders = vec![place.to_owned()];
     while let Some(folder) = folders.pop() {
         std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755))?;

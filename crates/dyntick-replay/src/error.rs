@@ -2,7 +2,9 @@
 //! Errors of a replay.
 
 use dyntick_kernels::build::BuildError;
+use dyntick_kernels::cache::CacheError;
 use dyntick_model::text::{clean_line, shown};
+use dyntick_system::InputError;
 use dyntick_system::confine::{NoWalls, NotSeen};
 use std::path::PathBuf;
 
@@ -112,6 +114,12 @@ pub enum ReplayError {
     /// Sources and patches.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// The cache of compiled governors.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// A compiled governor.
+    #[error("cannot compile a governor: {0}")]
+    Built(#[from] InputError),
     /// The machine.
     #[error("cannot run a governor: {0}")]
     Io(#[from] std::io::Error),

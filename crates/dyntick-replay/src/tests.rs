@@ -2,8 +2,8 @@
 //! Governors of Debian's kernel and small ones, compiled and run as a user's would be.
 
 use crate::{
-    Compiler, Decision, Governor, Ground, Inputs, Lengths, Part, Program, ReplayError, Setting, Settings,
-    Sorter, SourceFile, Spec,
+    Compiler, Decision, Define, Governor, Ground, Inputs, Lengths, Part, Program, ReplayError, Setting,
+    Settings, Sorter, SourceFile, Spec,
 };
 use dyntick_idle::{Miss, State, States};
 use dyntick_kernels::build::governors::{GOVERNORS, unpacked};
@@ -73,8 +73,24 @@ fn has_walls() -> bool {
     Walls::new().inspect_err(|error| eprintln!("skipped: {error}")).is_ok()
 }
 
-fn compile(governor: &Governor, hz: u32) -> Result<Program, ReplayError> {
-    Compiler::new()?.compile(governor, hz)
+/// A compiled governor, and the cache that it is in.
+struct Compiled {
+    program: Program,
+    cache: tempfile::TempDir,
+}
+
+impl std::ops::Deref for Compiled {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.program
+    }
+}
+
+fn compile(governor: &Governor, hz: u32) -> Result<Compiled, ReplayError> {
+    let cache = tempfile::tempdir()?;
+    let program = Compiler::new(Cache::at(cache.path()))?.compile(governor, hz)?;
+    Ok(Compiled { program, cache })
 }
 
 fn inputs(decisions: &[Decision]) -> Inputs {
@@ -100,6 +116,43 @@ fn choices_within(
 
 fn chosen(parts: &[Part]) -> Vec<usize> {
     parts.iter().filter(|part| !part.is_cut).map(|part| part.state).collect()
+}
+
+/// The time at which the program of a governor was compiled.
+fn made(program: &Program) -> std::time::SystemTime {
+    program.path.metadata().unwrap().modified().unwrap()
+}
+
+#[test]
+fn a_governor_is_compiled_once_and_a_damaged_one_again() {
+    if !has_walls() {
+        return;
+    }
+    let governor = own("deepest", &format!("{PICK} {{ return 3; }}"));
+    let first = compile(&governor, HZ).unwrap();
+    let compiled_at = made(&first);
+    let again = || Compiler::new(Cache::at(first.cache.path())).unwrap();
+    let same = again().compile(&governor, HZ).unwrap();
+    assert_eq!((&same.path, made(&same)), (&first.path, compiled_at));
+
+    let other = |governor: &Governor, hz| again().compile(governor, hz).unwrap().path;
+    assert_ne!(other(&governor, 1000), first.path);
+    let mut defined = governor.clone();
+    defined.defines.push(Define { name: "MARGIN".to_owned(), value: "1".to_owned() });
+    assert_ne!(other(&defined, HZ), first.path);
+    assert_ne!(other(&own("deepest", &format!("{PICK} {{ return 2; }}")), HZ), first.path);
+
+    let whole = std::fs::read(&first.path).unwrap();
+    for bytes in [&whole[..1000], b"#!/bin/sh\nexit 0\n", b""] {
+        std::fs::write(&first.path, bytes).unwrap();
+        let anew = again().compile(&governor, HZ).unwrap();
+        let parts = choices(&anew, &timers([1_000_000].into_iter())).unwrap();
+        assert_eq!(chosen(&parts), [3]);
+    }
+    let before = made(&first);
+    std::fs::remove_file(first.path.with_file_name("sha256")).unwrap();
+    let anew = again().compile(&governor, HZ).unwrap();
+    assert!(made(&anew) > before && anew.path.with_file_name("sha256").exists());
 }
 
 #[test]
@@ -208,7 +261,7 @@ fn decisions_of_all_cpus_are_in_order_of_time() {
     assert_eq!(chosen(&parts), [0, 1, 2, 3]);
 }
 
-fn debians(name: &str) -> Program {
+fn debians(name: &str) -> Compiled {
     let cache = Cache::of_user().unwrap();
     let source = unpacked("debian:6.12", &cache, &|_| ()).unwrap();
     let path = source.tree.join(GOVERNORS).join(format!("{name}.c"));

@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// The folders whose entries are used and removed one by one.
-const BY_ENTRY: [&str; 10] = [
+const BY_ENTRY: [&str; 11] = [
     "built",
     "git",
+    "governors",
     "headers",
     "kernels",
     "modules",

@@ -28,13 +28,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = folder.path().join("decisions");
     let states = states();
     let input = inputs(count, &states, &path)?;
-    let source = unpacked("debian:6.12", &Cache::of_user()?, &|text| eprintln!("{text}"))?;
+    let cache = Cache::of_user()?;
+    let source = unpacked("debian:6.12", &cache, &|text| eprintln!("{text}"))?;
     println!(
         "{}, {millions} million decisions of one CPU, {ROUNDS} rounds: million decisions a second",
         source.origin
     );
     println!("  replay  bare loop  ratio");
-    let compiler = Compiler::new()?;
+    let compiler = Compiler::new(cache)?;
     for name in ["menu", "teo", "ladder"] {
         let file = source.tree.join(GOVERNORS).join(format!("{name}.c"));
         let governor = Governor::read(name, &file)?;

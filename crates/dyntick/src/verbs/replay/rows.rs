@@ -6,6 +6,7 @@ use super::differences::{self, Named, Ran};
 use super::grounds::{Grounds, Replayed};
 use anyhow::Result;
 use dyntick_contract::replay::{Agreement, Between, Bounds, Difference, Joules, Kind, Latency, Scored};
+use dyntick_kernels::cache::Cache;
 use dyntick_replay::{Compiler, Governor, Outcome, Program, ReplayError, Rule, Ruled, Score};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,9 +75,9 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Compiles the runner.
+    /// None is compiled yet.
     pub fn new() -> Result<Self> {
-        Ok(Self { compiler: Compiler::new()?, compiled: Mutex::default() })
+        Ok(Self { compiler: Compiler::new(Cache::of_user()?)?, compiled: Mutex::default() })
     }
 
     fn get(&self, number: usize, governor: &Governor, hz: u32) -> Result<Arc<Program>, ReplayError> {
