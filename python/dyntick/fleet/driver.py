@@ -33,6 +33,8 @@ from .node import Ability, Ran
 # The memory of QEMU, the program and what it reads, beyond the guest's own.
 _BESIDE_GUEST = 512 << 20
 _SECONDS_BETWEEN_LOOKS = 5.0
+# Of so many tasks and of those that run at once Ray is asked whether they have ended: each question costs time for each.
+_ASKED_AT_ONCE = 500
 # A task has cases for at most this time, as estimated: a lost node costs no more. One long case is a task.
 _SECONDS_OF_TASK = 60.0
 _NODE_ID = "ray.io/node-id"
@@ -313,7 +315,9 @@ def _run_all(work: _Work, cases: Sequence[PlannedCase], folder: Path, progress: 
     tasks = {work.submit(some): some for some in work.tasks(cases)}
     ended: list[Ran] = []
     while tasks:
-        done, _ = ray.wait(list(tasks), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
+        # The first to begin are among the first to end.
+        begun = list(itertools.islice(tasks, _ASKED_AT_ONCE + 2 * int(work.fleet.cores)))
+        done, _ = ray.wait(begun, num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
         for one in done:
             ran = _result(one, tasks.pop(one))
             for name, contents in ran.runs.items():
