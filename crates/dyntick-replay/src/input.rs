@@ -43,7 +43,7 @@ impl Input {
     }
 
     /// The decisions from a multiple of [`Self::MARK`] on.
-    pub(crate) fn from_mark(&self, mark: usize) -> Decisions<'_> {
+    pub(crate) fn after_mark(&self, mark: usize) -> Decisions<'_> {
         let record = self.marks.get(mark).copied().unwrap_or(self.records);
         let at = INPUT_BYTES as u64 + record * RECORD_BYTES as u64;
         let first = (mark as u64 * Self::MARK).min(self.decisions);
@@ -56,7 +56,7 @@ impl Input {
 
     /// All decisions.
     pub(crate) fn all(&self) -> Decisions<'_> {
-        self.from_mark(0)
+        self.after_mark(0)
     }
 }
 

@@ -199,7 +199,7 @@ impl Outcome {
                 continue;
             }
             let first = mark as u64 * Input::MARK;
-            let mut records = input.from_mark(mark);
+            let mut records = input.after_mark(mark);
             for (number, (one, two)) in (first..).zip(ours.iter().zip(&theirs)) {
                 let (one, two) = (usize::from(one & STATE), usize::from(two & STATE));
                 if let Some(record) = records.next()?.filter(|_| one != two) {

@@ -204,7 +204,8 @@ pub fn commit_of(repository: &Path, revision: &str) -> Result<String, BuildError
 /// A repository that git cannot read.
 pub fn halving(repository: &Path, bad: &str, good: &[String]) -> Result<Vec<String>, BuildError> {
     let mut git = git(repository, &walls_of(repository)?)?;
-    git.args(["rev-list", "--bisect-all", "--end-of-options", bad, "--not"]).args(good);
+    git.args(["rev-list", "--bisect-all", "--end-of-options", bad]);
+    git.args(good.iter().map(|commit| format!("^{commit}")));
     let output = ask(&format!("list the commits before {bad} in {}", repository.display()), &mut git)?;
     let lines = String::from_utf8_lossy(&output.stdout);
     Ok(lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect())

@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
         let of = |verdict| self.state.tested.iter().filter(move |tested| tested.verdict == verdict);
         let good: Vec<String> = of(Verdict::Good).map(|tested| tested.commit.clone()).collect();
         // The newest bad one that was found is the narrowest: each was before the one found earlier.
-        let bad = of(Verdict::Bad).last().map_or(&self.ends[1], |tested| &tested.commit);
+        let bad = of(Verdict::Bad).next_back().map_or(&self.ends[1], |tested| &tested.commit);
         Ok(build::halving(&self.tree, bad, &good)?)
     }
 

@@ -54,7 +54,7 @@ pub fn document(replays: &[Replay]) -> Document {
 
 /// The number of times that each governor takes the least energy, and has the least latency.
 fn lead(replays: &[Replay]) -> Vec<String> {
-    let names = replays.first().into_iter().flat_map(|replay| governors(replay)).map(|one| one.name.clone());
+    let names = replays.first().into_iter().flat_map(governors).map(|one| one.name.clone());
     let least = |of: &dyn Fn(&Scored) -> f64, name: &str| {
         let is_least = |replay: &&Replay| {
             let figure = |one: &Scored| (one.name == name).then(|| of(one));
