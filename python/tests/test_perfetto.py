@@ -51,11 +51,12 @@ def test_perfetto_reads_slices_details_and_arrows(tmp_path: Path) -> None:
     ends: dict[int, str] = {}
     details: dict[str, dict[str, str]] = {}
     kinds = perfetto.TrackEvent.Type
+    # A text is written once, in the order of the file, which is not that of time.
+    for data in (packet.interned_data for packet in trace.packet):
+        events |= {one.iid: one.name for one in data.event_names}
+        notes |= {one.iid: one.name for one in data.debug_annotation_names}
+        texts |= {one.iid: one.str.decode() for one in data.debug_annotation_string_values}
     for packet in sorted(trace.packet, key=lambda packet: packet.timestamp):
-        for data in [packet.interned_data]:
-            events |= {one.iid: one.name for one in data.event_names}
-            notes |= {one.iid: one.name for one in data.debug_annotation_names}
-            texts |= {one.iid: one.str.decode() for one in data.debug_annotation_string_values}
         if not packet.HasField("track_event"):
             continue
         event, track = packet.track_event, names[packet.track_event.track_uuid]
