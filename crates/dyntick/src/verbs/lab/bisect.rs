@@ -315,6 +315,9 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The lines of a reason that the page shows: the first one says that, and the second one why.
+const REASON_LINES: usize = 2;
+
 fn page(bisected: &Bisected) -> Document {
     let value = |tested: &TestedCommit| tested.value.map_or("not known".to_owned(), number);
     let skipped = bisected.tested.iter().filter(|tested| tested.verdict == Verdict::Skipped).count();
@@ -330,10 +333,11 @@ fn page(bisected: &Bisected) -> Document {
             ));
         }
         None => lead.push(format!(
-            "One of {} is the first at which '{}' does not hold: {} could not be tested.",
+            "One of {} is the first at which '{}' does not hold: {} could not be tested. They are {}.",
             counted(bisected.candidates.len() as u64, "commit"),
             bisected.condition,
-            counted(skipped as u64, "commit")
+            counted(skipped as u64, "commit"),
+            bisected.candidates.iter().map(|commit| short(commit)).collect::<Vec<_>>().join(", ")
         )),
     }
     let figures = figures_shown(&bisected.changes);
@@ -347,7 +351,7 @@ fn page(bisected: &Bisected) -> Document {
     });
     let tested = bisected.tested.iter().map(|tested| {
         let reason = tested.reason.clone().unwrap_or_default();
-        let reason = reason.lines().next().unwrap_or_default().to_owned();
+        let reason = reason.lines().take(REASON_LINES).collect::<Vec<_>>().join(" ");
         row![
             short(&tested.commit).to_owned(),
             word(tested.verdict),
