@@ -3,7 +3,7 @@
 
 use dyntick_explain::{CauseId, Chain};
 use dyntick_idle::LengthClass;
-use dyntick_idle::usage::{CpuUse, Judged};
+use dyntick_idle::usage::{CpuUse, Judged, judge};
 use dyntick_model::LatencyLimits;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,6 +38,26 @@ pub struct Idle {
     /// The lengths of the sleeps of all CPUs, in classes that begin where a deeper state begins to pay; empty if
     /// counters were read.
     pub lengths: Vec<LengthClass>,
+}
+
+impl Idle {
+    /// The result of counters, judged, without anything that stands beside them.
+    pub fn of_counters(files: Vec<PathBuf>, used: Vec<CpuUse>) -> Self {
+        Self {
+            files,
+            traced: None,
+            seconds: None,
+            since_boot: false,
+            of_interval: false,
+            driver: None,
+            governor: None,
+            limits: None,
+            judged: judge(&used),
+            cpus: used,
+            woken: Vec::new(),
+            lengths: Vec::new(),
+        }
+    }
 }
 
 /// The sleeps that one thing ended.

@@ -80,7 +80,7 @@ pub struct IdleState {
 /// so turbostat leaves them out (`probe_cpuidle_counts`); all of them are missing without `--show cpuidle`.
 ///
 /// # Errors
-/// Those of [`parse`], and an output without the states of CPUs.
+/// The errors of [`parse`], and an output without the states of CPUs.
 pub fn idle_states(text: &str) -> Result<BTreeMap<u32, IdleStates>, Error> {
     let means = parse(text)?.into_iter().filter_map(|(cpu, columns)| Some((cpu?, columns)));
     let states: BTreeMap<u32, IdleStates> = means.map(|(cpu, columns)| (cpu, states_of(&columns))).collect();

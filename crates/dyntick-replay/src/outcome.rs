@@ -152,7 +152,7 @@ impl Outcome {
     /// Calls `each` with every decision and its choices, in order of time.
     ///
     /// # Errors
-    /// Those of reading the temporary files.
+    /// An error of reading the temporary files.
     pub fn each_part(&self, input: &Input, mut each: impl FnMut(&Record, &Part)) -> Result<()> {
         let (mut records, mut choices, mut parts) = (input.all(), self.choices(0), self.cut_parts());
         for decision in 0..self.decisions as u32 {
@@ -186,7 +186,7 @@ impl Outcome {
     /// this one's state and the other's.
     ///
     /// # Errors
-    /// Those of reading the temporary files.
+    /// An error of reading the temporary files.
     pub fn each_difference(
         &self,
         other: &Outcome,
@@ -214,7 +214,7 @@ impl Outcome {
     /// the same governor with other timers that the trace allows.
     ///
     /// # Errors
-    /// Those of reading the temporary files.
+    /// An error of reading the temporary files.
     pub fn each_difference_from_recorded(
         &self,
         others: &[&Outcome],

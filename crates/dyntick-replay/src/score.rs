@@ -146,7 +146,7 @@ impl Ground<'_> {
     /// Scores the choices of a governor.
     ///
     /// # Errors
-    /// Those of reading the temporary files.
+    /// An error of reading the temporary files.
     pub fn score(&self, outcome: &Outcome) -> Result<Score> {
         let mut score = Score::of(&outcome.counts, self.states, self.input);
         let mut parts = outcome.cut_parts();
@@ -187,7 +187,7 @@ impl Ground<'_> {
     /// Scores choices by rules, in one pass.
     ///
     /// # Errors
-    /// Those of reading the temporary files.
+    /// An error of reading the temporary files.
     pub fn rules(&self, rules: &[Ruled]) -> Result<Vec<Score>> {
         let mut usable = Usable::default();
         let mut tallies: Vec<(Counts, Option<Meter<'_>>)> =

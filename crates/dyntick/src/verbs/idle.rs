@@ -13,7 +13,7 @@ use clap::Args;
 use dyntick_contract::idle::Idle;
 use dyntick_count::{End, Watch, start};
 use dyntick_formats::{idle_counters, turbostat};
-use dyntick_idle::usage::{judge, usage};
+use dyntick_idle::usage::usage;
 use dyntick_model::units::Nanos;
 use dyntick_model::{CpuList, IdleSnapshot};
 use dyntick_observe::live::keep_off;
@@ -123,18 +123,11 @@ fn measured(arguments: &Arguments) -> Result<(Idle, u8)> {
         Some(text.trim().to_owned())
     };
     let idle = Idle {
-        files: Vec::new(),
-        traced: None,
         seconds: Some(seconds),
-        since_boot: false,
-        of_interval: false,
         driver: of_all("current_driver"),
         governor: of_all("current_governor").or_else(|| of_all("current_governor_ro")),
         limits: latency_limit::read(&cpus).ok(),
-        judged: judge(&used),
-        cpus: used,
-        woken: Vec::new(),
-        lengths: Vec::new(),
+        ..Idle::of_counters(Vec::new(), used)
     };
     Ok((idle, status))
 }
@@ -221,18 +214,5 @@ fn of_files(arguments: &Arguments) -> Result<Idle> {
         ),
         _ => anyhow::anyhow!("cannot take the difference of the dumps in one file: {backwards}"),
     })?;
-    Ok(Idle {
-        files: files.to_vec(),
-        traced: None,
-        seconds: None,
-        since_boot,
-        of_interval: false,
-        driver: None,
-        governor: None,
-        limits: None,
-        judged: judge(&used),
-        cpus: used,
-        woken: Vec::new(),
-        lengths: Vec::new(),
-    })
+    Ok(Idle { since_boot, ..Idle::of_counters(files.to_vec(), used) })
 }

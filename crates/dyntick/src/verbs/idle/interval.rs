@@ -4,7 +4,7 @@
 use anyhow::{Result, bail};
 use dyntick_contract::idle::Idle;
 use dyntick_formats::turbostat;
-use dyntick_idle::usage::{CpuUse, StateUse, judge};
+use dyntick_idle::usage::{CpuUse, StateUse};
 use dyntick_model::CpuList;
 use std::path::PathBuf;
 
@@ -33,20 +33,7 @@ pub fn idle(text: &str, files: Vec<PathBuf>, cpus: Option<&CpuList>) -> Result<I
         states: states.into_iter().map(state).collect(),
     };
     let used: Vec<CpuUse> = of_cpus.into_iter().map(of_cpu).collect();
-    Ok(Idle {
-        files,
-        traced: None,
-        seconds,
-        since_boot: false,
-        of_interval: true,
-        driver: None,
-        governor: None,
-        limits: None,
-        judged: judge(&used),
-        cpus: used,
-        woken: Vec::new(),
-        lengths: Vec::new(),
-    })
+    Ok(Idle { seconds, of_interval: true, ..Idle::of_counters(files, used) })
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub struct Named<'a> {
 /// The differences of a governor from the first one over all records, with the first `first` sleeps.
 ///
 /// # Errors
-/// Those of reading the temporary files.
+/// An error of reading the temporary files.
 pub fn of(
     grounds: &Grounds,
     base: &[Ran],
@@ -58,7 +58,7 @@ pub fn of(
 /// The differences of the recorded choices from the first governor, with their reasons; none if they are not known.
 ///
 /// # Errors
-/// Those of reading the temporary files.
+/// An error of reading the temporary files.
 pub fn of_recorded(
     grounds: &Grounds,
     base: &[Ran],

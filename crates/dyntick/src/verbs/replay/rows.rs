@@ -144,7 +144,7 @@ impl Choices {
     /// The rows of the table.
     ///
     /// # Errors
-    /// Those of reading the temporary files.
+    /// An error of reading the temporary files.
     pub fn rows(self, grounds: &Grounds) -> Result<Vec<Row>> {
         let row = |Choice { name, origin, limit, score, bounds, .. }: Choice| Row {
             name,

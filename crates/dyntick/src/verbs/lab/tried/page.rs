@@ -161,7 +161,7 @@ pub fn change(figure: &FigureEffect) -> String {
 }
 
 /// The figures with an effect, with their cases: those that readers ask for first, then by their relative change.
-/// Those of kernel entries are in a table of their own.
+/// The figures of kernel entries are in a table of their own.
 pub fn figures_shown(cases: &[CaseEffect]) -> Vec<(&CaseEffect, &FigureEffect)> {
     let all = cases.iter().flat_map(|case| case.figures.iter().map(move |figure| (case, figure)));
     let mut shown: Vec<_> = all.filter(|(_, figure)| figure.is_shown && !figure.is_of_an_entry()).collect();
