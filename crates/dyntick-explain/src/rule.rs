@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 pub const UNTRIED: &str = "Not tried here";
 
 /// The kernels on which fixes were tried, which are those of the table in `docs/src/fixes.md`.
-const TRIED_ON: [(u32, u32); 2] = [(6, 1), (6, 12)];
+const TRIED_ON: [(u32, u32); 3] = [(6, 1), (6, 12), (7, 2)];
 
 /// One cause in words, with its fixes.
 #[derive(Debug)]
@@ -123,9 +123,10 @@ impl RuleFix {
         if effect.contains(UNTRIED) || TRIED_ON.contains(&(kernel.major, kernel.minor)) {
             effect
         } else if !kernel.is_known() {
-            format!("{effect} Tried on 6.1 or 6.12; which kernel this is, the trace does not say.").into()
+            format!("{effect} Tried on 6.1, 6.12 or 7.2; which kernel this is, the trace does not say.")
+                .into()
         } else {
-            format!("{effect} Tried on 6.1 or 6.12, not on this kernel.").into()
+            format!("{effect} Tried on 6.1, 6.12 or 7.2, not on this kernel.").into()
         }
     }
 }

@@ -72,7 +72,15 @@ impl<'a> Others<'a> {
     /// The names that the interruptions of a cause have most often, if a fix can act on them.
     pub fn named(self, counts: &NamedCounts) -> Named {
         let of = self.processes(counts);
-        counts.foremost(|task| self.of(task, &of), |victim| self.quota_of(victim))
+        let named = counts.foremost(|task| self.of(task, &of), |victim| self.quota_of(victim));
+        Named { quota: named.quota.clone().or_else(|| self.only_quota()), ..named }
+    }
+
+    /// The only CPU quota of the machine: its timer, and the interrupts that end a throttle, come to idle CPUs.
+    fn only_quota(self) -> Option<Limit> {
+        let mut all = self.about.owners.limits.values().flatten();
+        let first = all.next()?;
+        all.all(|quota| quota.number == first.number).then(|| limit(first))
     }
 
     fn processes(self, counts: &NamedCounts) -> Processes {

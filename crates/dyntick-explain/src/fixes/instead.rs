@@ -64,7 +64,10 @@ fn choose(fix: &RuleFix, host: Host<'_>) -> String {
 
 fn of_group() -> PrintedFix {
     let raise = "raise the quota of its control group, or of one above (cpu.max; cpu.cfs_quota_us in control groups v1)";
-    PrintedFix { action: Fix::Advice(raise.to_owned()), effect: "Removes the limit.".into() }
+    PrintedFix {
+        action: Fix::Advice(raise.to_owned()),
+        effect: format!("Removes the limit. {UNTRIED}: which group it is was not seen.").into(),
+    }
 }
 
 fn partition() -> PrintedFix {

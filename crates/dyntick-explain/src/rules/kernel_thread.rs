@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use super::{Rule, RuleFix};
+use super::{Rule, RuleFix, Versions};
 use crate::case::{Arrival, Case, Finding};
 use crate::facts::Newcomer;
 use crate::{Arrived, CauseId, Kind, Step, names};
@@ -111,13 +111,20 @@ pub(super) static MEMBERS: &[Rule] = &[
         explanation: "The thread kcompactd of each memory node moves pages so that free memory becomes \
             contiguous, when a large allocation failed or vm.compaction_proactiveness asks for it.",
         fixes: &[
-            RuleFix::command("sysctl -w vm.compaction_proactiveness=0", "No proactive compaction."),
+            RuleFix::command("sysctl -w vm.compaction_proactiveness=0", "No proactive compaction.")
+                .on(Versions::before(6, 14)),
             RuleFix::command(
                 "for p in $(pgrep kcompactd); do taskset -pc {housekeeping} $p; done",
                 "Keeps it on other CPUs.",
-            ),
+            )
+            .on(Versions::before(6, 14)),
+            RuleFix::command(
+                "sysctl -w vm.compaction_proactiveness=0",
+                not_tried!("No proactive compaction."),
+            )
+            .on(Versions::since(6, 14)),
         ],
-        source: "mm/compaction.c: kcompactd",
+        source: "mm/compaction.c: kcompactd; since 6.14 kernel/kthread.c: kthread_affine_node",
         ..Rule::DEFAULT
     },
     Rule {

@@ -25,7 +25,7 @@ const BARED: (&str, f64) = ("fair-server", 3.0);
 pub struct Row {
     pub rule: &'static str,
     pub setting: String,
-    pub kernel: &'static str,
+    pub kernel: String,
     /// Interruptions per second before and after; none where the cause is not counted, and was there and is gone.
     pub rates: Option<(f64, f64)>,
 }
@@ -178,7 +178,7 @@ fn row(tried: &Tried, cause: &str, effect: String, then: u64, now: u64) -> Row {
     Row {
         rule: rule.id,
         setting: fix.action.unfilled().to_string(),
-        kernel: tried.kernel.strip_prefix("debian:").unwrap(),
+        kernel: format!("{}.{}", kernel.major, kernel.minor),
         rates: is_counted(&tried.before, cause).then(rates),
     }
 }

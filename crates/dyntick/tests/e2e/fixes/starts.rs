@@ -36,8 +36,12 @@ const fn tickless(kernel: &'static str) -> Start {
 
 const PINNED: &str = "for c in 2 3; do taskset -c $c sleep 1000000 & done";
 
-const NEW: &str = "debian:6.12";
-const OLD: &str = "debian:6.1";
+/// Debian 13's kernel.
+pub const NEW: &str = "debian:6.12";
+/// Debian 12's.
+pub const OLD: &str = "debian:6.1";
+/// Debian's newest.
+pub const NEWEST: &str = "debian:sid";
 
 /// The one that is wrong in most ways, for every run of the tests.
 pub const WORST: &[Start] = &[bad(NEW)];
@@ -65,14 +69,17 @@ pub const WORST_RULES: &[(&str, &str)] = &[
 pub const ALL: &[Start] = &[
     bad(NEW),
     bad(OLD),
+    bad(NEWEST),
     unprepared(NEW),
     unprepared(OLD),
+    unprepared(NEWEST),
     line(NEW, "isolcpus=2-3"),
     line(OLD, "isolcpus=2-3"),
     line(NEW, BALANCED),
     line(OLD, BALANCED),
     tickless(NEW),
     tickless(OLD),
+    tickless(NEWEST),
     line(NEW, FLAGGED),
     line(OLD, FLAGGED),
     line(NEW, BOOT_CPU),

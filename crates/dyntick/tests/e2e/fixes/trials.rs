@@ -3,12 +3,11 @@
 //! skipped. Remove its mark to try it.
 
 use super::guests::{Group, Trial};
+use super::starts::{NEW, NEWEST, OLD};
 
 const ADAPTIVE: &str = "nohz_full=1 isolcpus=domain,1";
 /// Interrupts of devices come to the CPU.
 const INTERRUPTS_THERE: &str = "nohz_full=1 isolcpus=domain,1 irqaffinity=1";
-const NEW: &str = "debian:6.12";
-const OLD: &str = "debian:6.1";
 
 /// The length of a recording in which a frequent cause comes often enough, ms.
 const OFTEN: u64 = 300;
@@ -50,7 +49,7 @@ pub fn all() -> Vec<Group> {
         ),
         group("nohz_full=1", vec![booted("crowd", &["dependency-sched"], OFTEN)]),
     ]);
-    all.extend(on_any(OLD));
+    all.extend([OLD, NEWEST].into_iter().flat_map(on_any));
     all
 }
 
@@ -83,9 +82,12 @@ fn slow(kernel: &str) -> Vec<Trial> {
         trial("machine-check", &["timer:mce_timer_fn"], 11_500),
         // The disturbance switches the watchdog on, whatever was booted with.
         typed("watchdog", &["hrtimer:watchdog_timer_fn"], SELDOM),
-        trial("proactive-compaction", &["kernel-thread:kcompactd"], SELDOM),
     ];
-    // 6.1 has no fair server.
+    // Since 6.14 kcompactd keeps to the housekeeping CPUs by itself.
+    if kernel != NEWEST {
+        trials.push(trial("proactive-compaction", &["kernel-thread:kcompactd"], SELDOM));
+    }
+    // 6.1 has no fair server, and that of 7.2 leaves a lone task alone.
     if kernel == NEW {
         trials.push(typed("computing", &["fair-server"], 12_000));
     }
