@@ -83,7 +83,7 @@ E2E = DYNTICK=$(CURDIR)/$(BINARY) $(CARGO) test --profile e2e --locked --workspa
 ##         time, so not part of test
 test-kernels: build
 	@scripts/setup studies test
-	$(E2E) -- --ignored --nocapture kernels_to_order:: tried:: verbs_by_kernel::
+	$(E2E) -- --ignored --nocapture bisected:: kernels_to_order:: tried:: verbs_by_kernel::
 
 ## test-fixes  try every fix that explain shows in guests: minutes; INSTA_UPDATE=always writes the book's table
 test-fixes: build

@@ -10,13 +10,14 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 /// The folders whose entries are used and removed one by one.
-const BY_ENTRY: [&str; 11] = [
+const BY_ENTRY: [&str; 12] = [
     "built",
     "git",
     "governors",
     "headers",
     "kernels",
     "modules",
+    "packages",
     "plugins",
     "qemu",
     "source-packages",

@@ -19,7 +19,7 @@ const TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
     # This folder is a cache of dyntick: what is in it may be removed at any time.\n";
 
 /// The names that dyntick makes in a cache: old entries of these folders are removed, and they are closed to others.
-const OWN: [&str; 19] = [
+const OWN: [&str; 20] = [
     "apt",
     "apt-bullseye",
     "apt-sid",
@@ -32,6 +32,7 @@ const OWN: [&str; 19] = [
     "headers",
     "kernels",
     "modules",
+    "packages",
     "plugins",
     "qemu",
     "scratch",

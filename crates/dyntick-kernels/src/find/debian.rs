@@ -126,12 +126,22 @@ pub(super) fn newest(
 fn offered(wanted: Wanted<'_>, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Files, KernelError> {
     let suite = wanted.series.map_or(Some(UNSTABLE), older_suite);
     let apt = Apt::of_suite(suite, cache, progress)?;
-    let files = apt.looking_again(cache, progress, || {
-        let release = newest_offered(&apt, wanted)?;
-        let release = release.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
-        fetched(&apt, &release, cache, progress)
-    })?;
-    Ok(Files { fallback: apt.of_earlier_index(), ..files })
+    let of = |apt: &Apt| {
+        let files = apt.looking_again(cache, progress, || {
+            let release = newest_offered(apt, wanted)?;
+            let release = release.ok_or_else(|| not_offered(&wanted.name(), cache, progress))?;
+            fetched(apt, &release, cache, progress)
+        })?;
+        Ok(Files { fallback: apt.of_earlier_index(), ..files })
+    };
+    let found = of(&apt);
+    if suite.is_none() && matches!(found, Err(KernelError::NotOffered { .. })) {
+        // The series of unstable's kernel has no other name for those who know only that.
+        if let Ok(unstable) = Apt::only(UNSTABLE, cache, &|_| ()) {
+            return of(&unstable).or(found);
+        }
+    }
+    found
 }
 
 /// The newest of these in the cache.

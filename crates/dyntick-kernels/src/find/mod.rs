@@ -5,6 +5,7 @@ mod catalog;
 mod debian;
 mod files;
 mod instead;
+mod packages;
 pub(crate) mod pauses;
 pub(crate) mod vmlinux;
 
@@ -127,6 +128,20 @@ pub enum KernelError {
     /// A package without a kernel in it.
     #[error("the package {0} holds no kernel, neither in boot nor beside its modules")]
     EmptyPackage(String),
+    /// A package file that cannot be unpacked.
+    #[error("cannot unpack {}: {reason}", shown(.path))]
+    Package {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// A package file without a kernel in it.
+    #[error(
+        "cannot find a kernel in {}: name the package of its image (linux-image-RELEASE, kernel-core); those beside it give the modules",
+        shown(.0)
+    )]
+    NoImageInPackage(PathBuf),
 }
 
 /// Finds a kernel, fetching and unpacking it where needed.
@@ -141,7 +156,10 @@ pub fn resolve(spec: &str, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Ker
         }
         Spec::Exact(release) => debian::exact(&release, cache, progress)?,
         Spec::Host => files::of_host()?,
-        Spec::Path(path) => Files::at(path),
+        Spec::Path(path) => match packages::files(&path, cache, progress)? {
+            Some(files) => files,
+            None => Files::at(path),
+        },
     };
     prepare(spec, files, cache, progress)
 }

@@ -3,6 +3,7 @@
 
 mod harness;
 
+mod bisected;
 mod book;
 mod check;
 mod command_time;
@@ -24,6 +25,7 @@ mod hostile_names;
 mod idle_states;
 mod isolate;
 mod json;
+mod kernel_packages;
 mod kernels_to_order;
 mod kvm;
 mod lab;

@@ -139,6 +139,15 @@ impl<'a> Search<'a> {
             &ends,
         ]
         .concat();
+        let [good, bad] = [short(&ends[0]), short(&ends[1])];
+        if build::halving(&tree, &ends[1], &ends[..1])?.is_empty() {
+            bail!(
+                "cannot bisect: no commit is in {good}..{bad}, so {} is not after {}; exchange --good and --bad, with \
+                 the opposite condition, if it is the earlier one",
+                arguments.bad,
+                arguments.good
+            );
+        }
         // A case that is not there is an error before anything is compiled.
         let file = study_file(arguments)?;
         study(&file, &arguments.case, "debian:6.12")?;

@@ -58,3 +58,16 @@ pub fn tools<'t>(tools: &[&'t str]) -> Vec<&'t str> {
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+/// The image of a series that the cache has.
+pub fn image_of(series: &str) -> PathBuf {
+    let cache = std::env::var_os("DYNTICK_CACHE")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
+    let images =
+        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
+    let mut files =
+        images.filter_map(|boot| std::fs::read_dir(boot).ok()).flatten().flatten().map(|file| file.path());
+    let begin = format!("vmlinuz-{series}.");
+    files.find(|path| path.file_name().unwrap().to_string_lossy().starts_with(&begin)).unwrap()
+}

@@ -196,7 +196,16 @@ fn share(figure: &FigureEffect) -> String {
 }
 
 fn percent(before: f64, after: f64) -> String {
-    if before == 0.0 { String::new() } else { format!(" ({:+.1} %)", 100.0 * (after - before) / before) }
+    /// From here on a factor is read more easily.
+    const MANY: f64 = 10.0;
+    let factor = after / before;
+    if before == 0.0 {
+        String::new()
+    } else if factor >= MANY {
+        format!(" ({factor:.0} times)")
+    } else {
+        format!(" ({:+.1} %)", 100.0 * (factor - 1.0))
+    }
 }
 
 fn details(tried: &Tried, base: &TriedOn, most: Most) -> Vec<Block> {
