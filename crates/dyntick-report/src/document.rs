@@ -281,7 +281,11 @@ fn with_remarks(text: &str, remarks: &[&str]) -> String {
 /// own, `1 of 2 claims holds, 1 does not hold`.
 pub fn score(verdicts: &[Verdict]) -> String {
     let count = |ruling: Ruling| verdicts.iter().filter(|v| v.only_ruling() == Some(ruling)).count();
-    let all = verdicts.len();
+    let not_run = count(Ruling::NotRun);
+    let tested = verdicts.len() - not_run;
+    if tested == 0 {
+        return format!("no claim of {} was tested: their cases were not run", verdicts.len());
+    }
     let published = verdicts.iter().any(|verdict| verdict.published);
     let (good, bad) = (count(Ruling::Reproduced), count(Ruling::NotReproduced));
     let [holds, does_not] = if published {
@@ -289,16 +293,32 @@ pub fn score(verdicts: &[Verdict]) -> String {
     } else {
         [if good == 1 { "holds" } else { "hold" }, if bad == 1 { "does not hold" } else { "do not hold" }]
     };
-    let mut parts = vec![format!("{good} of {} {holds}", counted(all as u64, "claim"))];
+    let so_far =
+        |v: &&Verdict| v.is_partly_run() && v.rulings.iter().any(|(_, ruling)| *ruling == Ruling::Reproduced);
+    let so_far = verdicts.iter().filter(so_far).count();
+    let partly = verdicts.iter().filter(|v| v.is_partly_run()).count();
+    let mut parts = vec![format!("{good} of {} {holds}", counted(tested as u64, "claim"))];
     let others = [
         (bad, does_not),
         (count(Ruling::Inconclusive) + count(Ruling::CannotTell), "inconclusive"),
-        (count(Ruling::NotRun), "not run"),
-        (verdicts.iter().filter(|v| v.is_partly_run()).count(), "not run in all cases"),
+        (
+            so_far,
+            if published {
+                "reproduced in the cases that were run"
+            } else {
+                if so_far == 1 {
+                    "holds in the cases that were run"
+                } else {
+                    "hold in the cases that were run"
+                }
+            },
+        ),
+        (partly - so_far, "not run in all cases"),
         (
             verdicts.iter().filter(|v| v.only_ruling().is_none() && !v.is_partly_run()).count(),
             "not the same in all cases",
         ),
+        (not_run, "more not run"),
     ];
     parts.extend(
         others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `dyntick lab report`: the report of what has been run, without running anything.
 
-use super::changes::{Changes, Chosen};
+use super::changes::{Changes, Chosen, LastRun};
 use super::outcome::{Outcome, Wanted, stored};
 use super::report;
 use crate::output;
@@ -12,6 +12,7 @@ use dyntick_lab::judgement::Judgement;
 use dyntick_lab::lab::{CaseResult, LabError, Place};
 use dyntick_lab::seal::Sealer;
 use dyntick_lab::store::{self, Kept};
+use dyntick_model::text::clean_line;
 use dyntick_study::{Case, Study};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ use std::sync::Arc;
     mut_arg("perturb", |arg| arg.help("Show N more runs of each case with an irrelevant change (virtual clock only)")),
     mut_arg("kernels", |arg| arg.help("Show the runs on this kernel, by the name and path that `lab run` was given; \
                                        given twice, side by side")),
+    mut_arg("across", |arg| arg.help("Show the runs on each of these kernels, side by side")),
     mut_arg("append", |arg| arg.help("Show the runs with TEXT added to the kernel command line")),
     mut_arg("set", |arg| arg.help("Show the runs with this key of each case")),
 )]
@@ -41,14 +43,44 @@ pub struct Arguments {
     out: Option<PathBuf>,
     #[command(flatten)]
     changes: Changes,
+    /// Show the study as its file has it, and not with the options of the last `dyntick lab run`
+    #[arg(long)]
+    as_in_file: bool,
     #[command(flatten)]
     wanted: Wanted,
+}
+
+impl Arguments {
+    /// The study with the options of this command line, or where it has none with those of the last run.
+    fn study(&self) -> Result<Study> {
+        if self.study.is_dir() {
+            bail!(
+                "cannot read {}: it is a folder; name the study, and its folder by --out: dyntick lab report STUDY --out {}",
+                self.study.display(),
+                self.study.display()
+            );
+        }
+        let has_none = self.changes == Changes::default() && self.chosen.with_cases(&[]) == Chosen::default();
+        if has_none && !self.as_in_file {
+            let plain = self.changes.study(&self.study, &self.chosen)?;
+            if let Some((chosen, changes)) = LastRun::of(Place::of(self.out.as_deref(), &plain.name).folder())
+            {
+                output::note(format_args!(
+                    "with the options of the last run: {}; --as-in-file leaves them out",
+                    clean_line(&changes.typed(&chosen))
+                ));
+                return changes.study(&self.study, &chosen.with_cases(&self.chosen.cases));
+            }
+            return Ok(plain);
+        }
+        self.changes.study(&self.study, &self.chosen)
+    }
 }
 
 /// Prints what is there. A case that was not run is named in the report.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     arguments.wanted.ensure_possible()?;
-    let study = arguments.changes.study(&arguments.study, &arguments.chosen)?;
+    let study = arguments.study()?;
     let out = Place::of(arguments.out.as_deref(), &study.name);
     let results = kept(&study, &out.runs());
     if results.iter().all(|result| result.run.is_err()) {

@@ -6,11 +6,13 @@ use crate::few::few;
 use crate::output;
 use anyhow::{Context, Result};
 use dyntick_study::{Case, Given, Size, Study, shipped};
+use dyntick_system::{read_regular, write_unasked};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The options that choose cases and the number, size and clock of their runs.
-#[derive(Default, clap::Args)]
+#[derive(Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
 pub struct Chosen {
     /// Run only cases of this name or id; may be given several times
     #[arg(long = "case", value_name = "NAME")]
@@ -29,14 +31,14 @@ pub struct Chosen {
     perturb: Option<u32>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum, Serialize, Deserialize)]
 enum ClockArgument {
     Virtual,
     Wall,
 }
 
 /// The options that set keys of all cases.
-#[derive(clap::Args)]
+#[derive(Clone, Default, PartialEq, clap::Args, Serialize, Deserialize)]
 pub struct Changes {
     /// Run each case on this kernel instead: as in a study, the path of a bzImage, or the folder of a tree in which a
     /// kernel was compiled; NAME=SPEC gives it that name;
@@ -54,7 +56,55 @@ pub struct Changes {
     set: Vec<String>,
 }
 
+/// The options that a study was run with last, but for its cases, in the folder of its runs.
+#[derive(Serialize, Deserialize)]
+pub struct LastRun {
+    chosen: Chosen,
+    changes: Changes,
+}
+
+const LAST_RUN: &str = "options.json";
+/// The options of one command line have less.
+const LARGEST: u64 = 1 << 20;
+
+impl LastRun {
+    /// Notes the options of this run.
+    pub fn keep(out: &Path, chosen: &Chosen, changes: &Changes) -> Result<()> {
+        let chosen = chosen.with_cases(&[]);
+        let text = serde_json::to_vec(&LastRun { chosen, changes: changes.clone() })?;
+        let path = out.join(LAST_RUN);
+        let written = write_unasked(&path, |to| to.write_all(&text));
+        written.map(|_| ()).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// The options of the last run into a folder, if it had any.
+    pub fn of(out: &Path) -> Option<(Chosen, Changes)> {
+        let LastRun { chosen, changes } =
+            serde_json::from_slice(&read_regular(&out.join(LAST_RUN), LARGEST).ok()?).ok()?;
+        (chosen != Chosen::default() || changes != Changes::default()).then_some((chosen, changes))
+    }
+}
+
 impl Changes {
+    /// The options as they are typed, with those of `chosen` apart from its cases.
+    pub fn typed(&self, chosen: &Chosen) -> String {
+        let texts = |option: &'static str, all: &[String]| -> Vec<String> {
+            all.iter().map(|text| format!("{option} {text}")).collect()
+        };
+        let across = self.across.join(",");
+        let across = if across.is_empty() { Vec::new() } else { vec![across] };
+        let numbers = [("--repeat", chosen.repeat), ("--perturb", chosen.perturb)];
+        let numbers = numbers.into_iter().filter_map(|(name, number)| Some(format!("{name} {}", number?)));
+        let parts = [texts("--kernel", &self.kernels), texts("--across", &across)]
+            .into_iter()
+            .chain([texts("--append", &self.append), texts("--set", &self.set)])
+            .flatten()
+            .chain(chosen.full_size.then(|| "--full-size".to_owned()))
+            .chain(chosen.clock.map(|clock| format!("--clock {}", clock.word())))
+            .chain(numbers);
+        parts.collect::<Vec<_>>().join(" ")
+    }
+
     /// Reads a study as these options change it. Notes the number of claims that are not judged because of them.
     pub fn study(&self, name: &Path, chosen: &Chosen) -> Result<Study> {
         let mut given = Given::default();
@@ -82,6 +132,11 @@ impl Changes {
 }
 
 impl Chosen {
+    /// The same with other cases.
+    pub fn with_cases(&self, cases: &[String]) -> Self {
+        Chosen { cases: cases.to_vec(), ..self.clone() }
+    }
+
     fn size(&self) -> Size {
         if self.full_size { Size::Full } else { Size::Scaled }
     }

@@ -2,7 +2,7 @@
 //! `dyntick lab run`: a study from its file to its report.
 
 use super::baseline::{Against, Baseline};
-use super::changes::{Changes, Chosen};
+use super::changes::{Changes, Chosen, LastRun};
 use super::outcome::{Outcome, Wanted};
 use super::own_binary;
 use super::status::{ABORT, Statuses};
@@ -107,9 +107,11 @@ impl Arguments {
             self.chosen.cases.is_empty() && judgement.results.iter().all(|result| result.run.is_ok());
         let outcome = Outcome::of(judgement, &self.wanted);
         let kept = outcome.keep(out.folder(), is_whole);
+        let noted = LastRun::keep(out.folder(), &self.chosen, &self.changes);
         outcome.print(&self.wanted, &self.study)?;
         say_refused(&self.study, &outcome.judgement);
         self.wanted.print_place(&kept?)?;
+        noted?;
         let judged = &outcome.judgement;
         let has_changed =
             baseline.map(|baseline| baseline.judge(judged.study, &judged.results)).transpose()?;

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use dyntick_contract::lab::{Change, Group, KernelsDiff, OFF, Patches};
 use dyntick_kernels::cache::Cache;
-use dyntick_kernels::find::{Configuration, Kernel, configuration};
+use dyntick_kernels::find::{Configuration, Kernel, KernelError, configuration};
 use dyntick_model::{KernelConfig, KernelVersion};
 use dyntick_report::numbers;
 use std::collections::BTreeSet;
@@ -25,9 +25,10 @@ pub struct Arguments {
     /// Kernel or file to compare it with
     new: String,
     /// Compare only options of these groups, and neither patches nor releases; they also decide the exit status
-    #[arg(long, value_parser = groups(), value_delimiter = ',', value_name = "GROUP,…")]
+    #[arg(long, value_parser = groups(), value_delimiter = ',', value_name = "GROUP,…", ignore_case = true)]
     only: Vec<Group>,
-    /// List also the options that only one kernel knows and that are not set there; they do not change the exit status
+    /// List all options, also those that only one kernel knows and that are not set there; the latter do not change
+    /// the exit status
     #[arg(long)]
     full: bool,
     /// Print JSON
@@ -38,7 +39,8 @@ pub struct Arguments {
 /// The groups of options as values of an argument.
 fn groups() -> impl TypedValueParser<Value = Group> {
     let value = |group: &Group| PossibleValue::new(group.name()).help(group.about());
-    let of_name = |name: String| Group::ALL.iter().copied().find(|group| group.name() == name);
+    let of_name =
+        |name: String| Group::ALL.iter().copied().find(|group| group.name().eq_ignore_ascii_case(&name));
     PossibleValuesParser::new(Group::ALL.iter().map(value))
         .try_map(move |name| of_name(name).ok_or("no such group"))
 }
@@ -61,8 +63,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let only = &arguments.only[..];
     let mut changes = changes(&old.config, &new.config);
     let mut off = off_in_one(&old.config, &new.config);
+    let parts: Vec<&KernelConfig> =
+        [&old, &new].into_iter().filter(|side| side.is_part()).map(|side| &side.config).collect();
     for all in [&mut changes, &mut off] {
         all.retain(|change| only.is_empty() || only.iter().any(|group| group.has(change.option)));
+        all.retain(|change| parts.iter().all(|part| names(part, change.option)));
+    }
+    if let [part, ..] = &parts[..] {
+        let named =
+            numbers::counted(part.iter().chain(part.off().map(|off| (off, OFF))).count() as u64, "option");
+        output::note(format_args!(
+            "one side is a part of a configuration: only the {named} that it names are compared"
+        ));
     }
     // A configuration alone has neither patches nor a complete release.
     let kernels = old.kernel.as_ref().zip(new.kernel.as_ref()).filter(|_| only.is_empty());
@@ -71,6 +83,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let another_release = kernels.is_some_and(|(old, new)| old.release != new.release);
     let same_patches = patches.as_ref().is_none_or(Patches::is_empty);
     let same = changes.is_empty() && same_patches && !another_release;
+    // A part of a configuration says nothing of the choices that it does not name.
+    let choices = if parts.is_empty() { choices(&old.config, &new.config, only) } else { Vec::new() };
     let hidden = if arguments.full { 0 } else { off.len() };
     if arguments.full {
         changes.append(&mut off);
@@ -81,12 +95,20 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         output::json(&KernelsDiff { releases, only, options: changes, off_in_one: hidden, patches })?;
     } else if same && changes.is_empty() {
         output::line(alike(only, kernels.is_some()))?;
+        choices.iter().try_for_each(output::line)?;
     } else {
         let names = [(&arguments.old, &old), (&arguments.new, &new)];
         heading(names.map(|(name, side)| named(name, side.release.as_ref())))
             .iter()
             .try_for_each(output::line)?;
+        choices.iter().try_for_each(output::line)?;
+        output::line("")?;
+        let folded = if arguments.full { 0 } else { fold(&mut changes) };
         options(&changes, hidden).iter().try_for_each(output::line)?;
+        if folded > 0 {
+            let more = numbers::counted(folded as u64, "option");
+            output::line(format_args!("{more} of other groups differ; --full lists them"))?;
+        }
         patches.iter().flat_map(Patches::lines).try_for_each(output::line)?;
     }
     Ok(ExitCode::from(u8::from(!same)))
@@ -99,12 +121,27 @@ struct Side {
     kernel: Option<Kernel>,
 }
 
+/// The options of a configuration that is certainly complete: one has thousands.
+const COMPLETE: usize = 200;
+
 impl Side {
+    /// Returns true for a part of a configuration, which says nothing of options that it does not name.
+    fn is_part(&self) -> bool {
+        self.kernel.is_none() && self.config.iter().count() < COMPLETE
+    }
+
     fn of(name: &str, cache: &Cache) -> Result<Self> {
         if let Some(Configuration { version, options }) = configuration_of(name)? {
             return Ok(Side { release: version, config: options, kernel: None });
         }
-        let kernel = kernel(name, cache, &|text| output::step(text))?;
+        let kernel = kernel(name, cache, &|text| output::step(text)).map_err(|error| {
+            match error.downcast_ref::<KernelError>() {
+                Some(KernelError::Image { .. }) => error.context(format!(
+                    "cannot compare {name}: it is no configuration, plain or by gzip, and no kernel"
+                )),
+                _ => error,
+            }
+        })?;
         if kernel.config.is_empty() {
             bail!(
                 "the configuration of {name} is not known: it is not in the image, and beside it is neither \
@@ -146,13 +183,61 @@ fn named(name: &str, release: Option<&KernelVersion>) -> String {
 }
 
 /// The heading: the sign of each kernel, and the word for no value.
-fn heading([old, new]: [String; 2]) -> [String; 4] {
+fn heading([old, new]: [String; 2]) -> [String; 3] {
     [
         format!("--- {old}"),
         format!("+++ {new}"),
         "- is set in the first only, + in the second only; off: not set".to_owned(),
-        String::new(),
     ]
+}
+
+/// The choices by which two kernels differ most, of each the options that exclude one another. HRTICK is on by
+/// default with `HRTIMER_REARM_DEFERRED` (`kernel/sched/features.h` of 7.2).
+const CHOICES: &[(Group, &[&str])] = &[
+    (Group::Hz, &["HZ"]),
+    (Group::Tick, &["NO_HZ_FULL", "NO_HZ_IDLE", "HZ_PERIODIC"]),
+    (Group::Tick, &["VIRT_CPU_ACCOUNTING_GEN", "VIRT_CPU_ACCOUNTING_NATIVE", "TICK_CPU_ACCOUNTING"]),
+    (Group::Tick, &["HRTIMER_REARM_DEFERRED"]),
+    (Group::Preempt, &["PREEMPT_RT", "PREEMPT", "PREEMPT_LAZY", "PREEMPT_VOLUNTARY", "PREEMPT_NONE"]),
+    (Group::Rcu, &["RCU_NOCB_CPU"]),
+    (Group::Rcu, &["RCU_LAZY"]),
+];
+
+/// The answer before the list: the choices on which both agree, then those on which they do not.
+fn choices(old: &KernelConfig, new: &KernelConfig, only: &[Group]) -> Vec<String> {
+    let mut same = Vec::new();
+    let mut different = Vec::new();
+    for (_, options) in CHOICES.iter().filter(|(group, _)| only.is_empty() || only.contains(group)) {
+        let note = if options == &["HRTIMER_REARM_DEFERRED"] { " (HRTICK by default)" } else { "" };
+        match (choice(old, options), choice(new, options)) {
+            (old, new) if old == new => same.extend(old),
+            (None, Some(new)) => different.push(format!("no {} -> {new}{note}", options[0])),
+            (Some(old), None) => different.push(format!("{old} -> no {}", options[0])),
+            (Some(old), Some(new)) => different.push(format!("{old} -> {new}")),
+            (None, None) => {}
+        }
+    }
+    let line =
+        |title: &str, all: &[String]| (!all.is_empty()).then(|| format!("{title}: {}", all.join(", ")));
+    [line("the same", &same), line("different", &different)].into_iter().flatten().collect()
+}
+
+/// The one of these options that is set, with its value if that is no yes.
+fn choice(config: &KernelConfig, options: &[&str]) -> Option<String> {
+    let (option, value) = options.iter().find_map(|option| Some((option, config.get(option)?)))?;
+    Some(if value == "y" { (*option).to_owned() } else { format!("{option} {value}") })
+}
+
+/// The longest list that is shown as it is.
+const LONGEST: usize = 32;
+
+/// Leaves the options of groups alone in a list that is too long to be read, and gives the number of the others.
+fn fold(changes: &mut Vec<Change<'_>>) -> usize {
+    let all = changes.len();
+    if all > LONGEST {
+        changes.retain(|change| Group::ALL.iter().any(|group| group.has(change.option)));
+    }
+    all - changes.len()
 }
 
 /// The options with two values, then those that only one kernel has.
@@ -195,6 +280,11 @@ fn value<'a>(config: &'a KernelConfig, option: &str) -> Option<&'a str> {
     config.get(option).or(is_off.then_some(OFF))
 }
 
+/// Returns true if a configuration says that the option is on or off.
+fn names(config: &KernelConfig, option: &str) -> bool {
+    config.get(option).is_some() || config.is_off(option)
+}
+
 /// The patches of `kernel` whose texts the other has not.
 fn patches_without(kernel: &Kernel, other: &Kernel) -> Vec<String> {
     let known: Vec<&String> = other.built.iter().flat_map(|built| &built.patch_sha256).collect();
@@ -234,6 +324,31 @@ mod tests {
         assert_eq!(options(&changes(&old, &new), off.len()), expected);
         let list = KernelConfig::parse("CONFIG_HZ=250\nCONFIG_SMP=y\n");
         assert_eq!(changes(&old, &list)[0].to_string(), "-GONE y -> off", "it does not say what it has");
+    }
+
+    #[test]
+    fn the_choices_come_first() {
+        let old = KernelConfig::parse("CONFIG_HZ=250\nCONFIG_NO_HZ_FULL=y\nCONFIG_PREEMPT_VOLUNTARY=y\n");
+        let new = KernelConfig::parse(
+            "CONFIG_HZ=1000\nCONFIG_NO_HZ_FULL=y\nCONFIG_PREEMPT_LAZY=y\nCONFIG_RCU_LAZY=y\n",
+        );
+        let expected = [
+            "the same: NO_HZ_FULL",
+            "different: HZ 250 -> HZ 1000, PREEMPT_VOLUNTARY -> PREEMPT_LAZY, no RCU_LAZY -> RCU_LAZY",
+        ];
+        assert_eq!(choices(&old, &new, &[]), expected);
+        assert_eq!(choices(&old, &new, &[Group::Hz]), ["different: HZ 250 -> HZ 1000"]);
+    }
+
+    #[test]
+    fn a_long_list_leaves_the_options_of_no_group_out() {
+        let names: Vec<String> =
+            (0..LONGEST).map(|number| format!("DRIVER_{number}")).chain(["HZ".to_owned()]).collect();
+        let change = |option| Change { option, old: None, new: Some("y") };
+        let mut changes: Vec<Change<'_>> = names.iter().map(|name| change(name.as_str())).collect();
+        assert_eq!(fold(&mut changes), LONGEST);
+        assert_eq!(changes[0].option, "HZ");
+        assert_eq!(fold(&mut changes), 0, "a short one stays");
     }
 
     #[test]

@@ -162,6 +162,7 @@ fn of_claims(verdicts: &[Verdict]) -> Option<String> {
     match verdicts {
         [] => None,
         [only] => Some(match only.only_ruling() {
+            Some(Ruling::NotRun) => return None,
             Some(ruling) => format!("{}.", ruled(only, ruling)),
             None => format!("{}.", only.in_short()),
         }),
@@ -193,11 +194,12 @@ fn plain(claim: &str) -> &str {
     claim.trim_end_matches('.')
 }
 
-/// The first figures that differ between kernels or settings; `are_all` is false if there are more than those of the
+/// The figures that differ most between kernels or settings; `are_all` is false if there are more than those of the
 /// rows.
 fn of_sides(rows: &[Row], sides: &Factor, are_all: bool) -> Option<String> {
     let (a, b) = (sides.levels.first()?, sides.levels.last()?);
-    let differing: Vec<&Row> = rows.iter().filter(|row| row.differs()).collect();
+    let mut differing: Vec<&Row> = rows.iter().filter(|row| row.differs()).collect();
+    differing.sort_by(|a, b| b.change.total_cmp(&a.change));
     if rows.is_empty() {
         return None;
     }
@@ -613,7 +615,7 @@ mod tests {
         let open = verdict(&[("before", Ruling::NotRun), ("after", Ruling::Reproduced)], "");
         assert_eq!(
             of_sides_verdicts(&[same.clone(), bad, open], &sides()).unwrap(),
-            "No verdict differs between before and after: 1 of 3 claims holds, 1 does not hold, 1 not run in all cases."
+            "No verdict differs between before and after: 1 of 3 claims holds, 1 does not hold, 1 holds in the cases that were run."
         );
         let not_run = verdict(&[("before", Ruling::NotRun), ("after", Ruling::Reproduced)], "");
         assert_eq!(of_sides_verdicts(&[not_run], &sides()), None);

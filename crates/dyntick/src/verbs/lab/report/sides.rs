@@ -28,6 +28,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The difference of two sides; none of more.
     difference: Option<String>,
+    /// The distance of the least from the most, as a share of the most; more than 1 where not all are known.
+    pub change: f64,
     alike: bool,
 }
 
@@ -69,6 +71,8 @@ fn row(title: &str, measure: &Measure, values: &[Option<Summary>]) -> Option<Row
     let known: Vec<&Summary> = values.iter().flatten().collect();
     let (first, others) = known.split_first()?;
     let is_complete = known.len() == values.len();
+    let sizes = || known.iter().map(|value| value.mean.abs());
+    let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
     let (name, unit) = measure.name_and_unit();
     Some(Row {
         name,
@@ -82,6 +86,13 @@ fn row(title: &str, measure: &Measure, values: &[Option<Summary>]) -> Option<Row
             }
             [other] if values.len() == 2 => Some(measure.difference(first.mean, other.mean)),
             _ => None,
+        },
+        change: if !is_complete {
+            2.0
+        } else if most > 0.0 {
+            (most - least) / most
+        } else {
+            0.0
         },
         alike: is_complete && others.iter().all(|other| are_alike(first.mean, other.mean)),
     })
