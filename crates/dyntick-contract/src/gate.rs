@@ -67,6 +67,9 @@ pub struct Figures {
     pub missed: u64,
     /// True if it was not measured all the time: the figures may exceed a limit, but keep none.
     pub is_partial: bool,
+    /// The kinds of causes of which a trace of another tool has no event: nothing says that none occurred. Figures of
+    /// them may exceed a limit, but keep none.
+    pub unrecorded: BTreeSet<Kind>,
 }
 
 impl Figures {
@@ -212,6 +215,7 @@ impl Limit {
     fn with_missed(&self, figures: &Figures, was: f64) -> f64 {
         match self.most {
             _ if figures.is_partial => f64::INFINITY,
+            _ if self.what.needs().iter().any(|kind| figures.unrecorded.contains(kind)) => f64::INFINITY,
             _ if figures.missed == 0 => was,
             Amount::PerSecond(_) => was + figures.missed as f64 / figures.seconds,
             Amount::Count(_) => was + figures.missed as f64,
@@ -287,6 +291,15 @@ impl Quantity {
                     || ANONYMOUS.contains(&(name, &cause.name))
             }
         }
+    }
+
+    /// The kinds of causes without which it is not known: not those that are a part of others or only reasons.
+    fn needs(&self) -> Vec<Kind> {
+        let is_needed = |kind: &Kind| match self {
+            Quantity::Cause(_) => true,
+            _ => !matches!(kind, Kind::Ticks | Kind::Works | Kind::Nmis),
+        };
+        self.kinds().into_iter().filter(is_needed).collect()
     }
 
     /// The kinds of causes from which it is counted.
@@ -636,6 +649,13 @@ mod tests {
             (None, None),
             "ticks are not distinguished from other timers"
         );
+        let mut foreign = figures();
+        foreign[0].unrecorded = [Kind::Ipis, Kind::Nmis].into();
+        let of_foreign = |limit: &str| Gate::judge(&[limit.parse().unwrap()], &foreign).unwrap().held;
+        assert_eq!(of_foreign("interruptions 260/s"), None, "an interrupt of another CPU may have come");
+        assert_eq!(of_foreign("interruptions 2/s"), Some(false));
+        assert_eq!((of_foreign("function-call 0"), of_foreign("nmi 0")), (None, None));
+        assert_eq!((of_foreign("ticks 500"), of_foreign("softirq 20")), (Some(true), Some(true)));
         let mut unrecorded = figures();
         unrecorded[0].causes.clear();
         unrecorded[0].interruptions.as_mut().unwrap().ticks = None;

@@ -86,6 +86,7 @@ pub fn figures(measured: &Measured, adviser: &Adviser) -> Vec<Figures> {
             lost: None,
             missed,
             is_partial: cpu.cpus.iter().any(|cpu| measured.offline.contains(cpu)),
+            unrecorded: BTreeSet::new(),
         }
     };
     let of_command = ledger(measured).map(|ledger| Figures::of_ledger(&ledger, measured.seconds()));

@@ -22,7 +22,7 @@ const PATHS: [&str; 8] = [
 ];
 
 /// Variables that name no file, in capital letters or small ones.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 25] = [
     "TERM",
     "COLORTERM",
     "NO_COLOR",
@@ -42,6 +42,7 @@ const WORDS: [&str; 24] = [
     "KAFLAGS",
     "KCPPFLAGS",
     "RUST_BACKTRACE",
+    "GITHUB_ACTIONS",
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "FTP_PROXY",

@@ -264,3 +264,50 @@ fn who_only_looks_makes_no_cache() {
         assert!(!cache.exists(), "{words:?}");
     }
 }
+
+/// The script of a step of the workflow in contrib.
+fn step(name: &str) -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contrib/github-workflow.yml");
+    let workflow = std::fs::read_to_string(file).unwrap();
+    let (_, step) = workflow.split_once(&format!("- name: {name}\n")).unwrap();
+    let (_, script) = step.split_once("run: |\n").unwrap();
+    script.lines().take_while(|line| line.starts_with("          ")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_workflow_finds_a_change_of_its_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.toml"), QUIET).unwrap();
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(crate::harness::binary(), bin.join("dyntick")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    // As GitHub's runners run a script.
+    let run = |script: &str| {
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-e", "-c", script]).current_dir(folder.path()).env("PATH", &path);
+        bash.env("STUDY", "quiet.toml").env("KERNEL", "./bzImage").env("GITHUB_ACTIONS", "true");
+        let output = bash.output().unwrap();
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (study, keep) = (step("Run the study"), step("Make the runs the baseline"));
+    for kernel in ["debian:6.1", "debian:6.12"] {
+        let fetched =
+            dyntick(folder.path(), &words(&format!("lab shell --virtual --kernel {kernel} -- true")));
+        assert!(fetched.status.success());
+    }
+    std::fs::copy(image_of("6.1"), folder.path().join("bzImage")).unwrap();
+    let (status, told) = run(&study);
+    assert_eq!(status, Some(0), "{told}");
+    assert_eq!(run(&keep).0, Some(0));
+    std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    let (status, told) = run(&study);
+    assert_eq!(status, Some(0), "nothing changed: {told}");
+    std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    std::fs::copy(image_of("6.12"), folder.path().join("bzImage")).unwrap();
+    let (status, told) = run(&study);
+    assert_eq!(status, Some(1), "{told}");
+    assert!(told.contains("::error title=quiet/mine::"), "{told}");
+    let xml = std::fs::read_to_string(folder.path().join("changes.xml")).unwrap();
+    assert!(xml.contains("failures=\"1\""), "{xml}");
+}

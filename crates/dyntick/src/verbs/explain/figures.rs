@@ -3,11 +3,14 @@
 
 use dyntick_contract::gate::{Counted, Figures};
 use dyntick_model::CpuList;
+use dyntick_observe::live::Kind;
 use dyntick_record::{CauseFindings, Findings, Section};
+use std::collections::BTreeSet;
 
 /// The figures of each CPU, or of the threads of `--of` as those of the command, and the share of time that was lost.
 pub fn of(findings: &Findings) -> Vec<Figures> {
     let missed: u64 = findings.lost_events.values().sum();
+    let unrecorded = unrecorded(findings);
     // Threads were interrupted wherever they ran: they count for the first of their CPUs.
     let of_cpus = |cpus: &CpuList, section: &Section, shows_ticks: bool, missed: u64| {
         let interruptions = Counted {
@@ -24,6 +27,7 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
             causes: section.causes.iter().map(|cause| counted(cause, shows_ticks)).collect(),
             missed,
             is_partial: cpus.iter().any(|cpu| findings.offline.contains(cpu)),
+            unrecorded: unrecorded.clone(),
             ..Figures::default()
         };
         figures.with_anonymous()
@@ -40,6 +44,13 @@ pub fn of(findings: &Findings) -> Vec<Figures> {
     let threads =
         findings.threads.iter().map(|of| of_cpus(&of.cpus, &of.section, of.ticks.is_some(), missed));
     cpus.chain(threads).chain(of_command).collect()
+}
+
+/// The kinds of causes of which a trace of another tool has no event.
+pub fn unrecorded(findings: &Findings) -> BTreeSet<Kind> {
+    let Some(source) = &findings.source else { return BTreeSet::new() };
+    let has_none = |kind: &Kind| !kind.tracepoints().iter().any(|event| source.events.contains_key(event));
+    Kind::ALL.into_iter().filter(has_none).collect()
 }
 
 /// The longest interruption; 0 if there was none, and `None` if that of one cause is not known.

@@ -7,7 +7,7 @@ mod perfetto;
 mod report;
 
 use super::recording::{What, options, take};
-use crate::gate::Limits;
+use crate::gate::{Lack, Limits};
 use crate::output::{self, Target};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
@@ -187,6 +187,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let command = status.map(exit_code);
     let suite = format!("dyntick explain {}", shell::command(&findings.command));
-    let own = arguments.limits.end(gate.as_ref(), None, suite.trim(), command)?;
+    let unrecorded: Vec<&str> = figures::unrecorded(&findings).into_iter().map(|kind| kind.name()).collect();
+    let lack = Lack::Part(format!(
+        "the trace has no event of {}, so a limit on them cannot be kept; record with the command of `dyntick record --print \
+         trace-cmd`",
+        unrecorded.join(", ")
+    ));
+    let lack = (!unrecorded.is_empty()).then_some(&lack);
+    let own = arguments.limits.end(gate.as_ref(), lack, suite.trim(), command)?;
     output::status_of(written, command, own)
 }
