@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -86,33 +88,70 @@ def printed(arguments: Sequence[str | os.PathLike[str]]) -> str:
     return asked.stdout
 
 
-def document(arguments: Sequence[str | os.PathLike[str]], wanted: str, *, progress: Progress = False) -> Any:
+def document(
+    arguments: Sequence[str | os.PathLike[str]],
+    wanted: str,
+    *,
+    command: Sequence[str | os.PathLike[str]] = (),
+    progress: Progress = False,
+) -> Any:
     """The JSON that a verb prints, whose ``format`` is ``wanted``.
 
     A comparison that failed and a limit that was exceeded are results: the document is returned. Ctrl-C ends the
     program as on a terminal; what is complete is kept.
 
+    Args:
+        command: a command that runs meanwhile. It writes to this process's standard output and standard error, and its
+            exit status is no error.
+
     Raises:
         DyntickError: the program failed; the class tells the kind.
     """
     asked = [os.fspath(argument) for argument in arguments]
-    # Behind it are files, or a command of the user's with options of its own.
-    end = asked.index("--") if "--" in asked else len(asked)
-    command = [str(path()), *asked[:end], "--json", *asked[end:]]
+    if command:
+        ended = _with_command(asked, [os.fspath(word) for word in command], progress)
+    else:
+        # Behind it are files.
+        end = asked.index("--") if "--" in asked else len(asked)
+        ended = _ended([*asked[:end], "--json", *asked[end:]], subprocess.PIPE, progress)
+    return _judged(ended, wanted)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """The program after its end."""
+
+    printed: bytes
+    status: int
+    words: Sequence[str]
+    """The lines of its standard error."""
+
+
+def _with_command(asked: Sequence[str], command: Sequence[str], progress: Progress) -> _Ended:
+    """Runs a verb whose document comes in a file, because standard output and standard error are the command's, too."""
+    with tempfile.TemporaryDirectory(prefix="dyntick-") as folder:
+        file = Path(folder) / "document"
+        ended = _ended([*asked, "--json", "--output", str(file), "--", *command], None, progress or True)
+        return replace(ended, printed=file.read_bytes()) if file.is_file() else ended
+
+
+def _ended(arguments: Sequence[str], output: int | None, progress: Progress) -> _Ended:
+    """Runs the program; ``output`` is its standard output, None for that of this process."""
+    command = [str(path()), *arguments]
     words: list[str] = []
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        assert child.stdout is not None and child.stderr is not None
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE) as child:
+        assert child.stderr is not None
         reader = threading.Thread(target=_read_lines, args=(child.stderr, words, progress), daemon=True)
         try:
             # Ctrl-C may come at once. While the reader waits for a line, the pipe cannot be closed before the program ends.
             reader.start()
-            printed = child.stdout.read()
+            printed = b"" if child.stdout is None else child.stdout.read()
             status = child.wait()
         except BaseException:
             _end(child)
             raise
         reader.join()
-    return _judged(printed, wanted, status, words)
+    return _Ended(printed, status, words)
 
 
 def _read_lines(stream: IO[bytes], words: list[str], progress: Progress) -> None:
@@ -133,11 +172,12 @@ def _end(child: subprocess.Popen[bytes]) -> None:
         child.kill()
 
 
-def _judged(printed: bytes, wanted: str, status: int, words: Iterable[str]) -> Any:
+def _judged(ended: _Ended, wanted: str) -> Any:
+    status = ended.status
     try:
-        document = json.loads(printed)
+        document = json.loads(ended.printed)
     except ValueError:
-        text = "\n".join(words).strip() or f"the program printed nothing, and ended with status {status}"
+        text = "\n".join(ended.words).strip().removeprefix("dyntick: ") or f"the program printed nothing, and ended with status {status}"
         if status < 0:
             text = f"a signal ended the program ({signal.Signals(-status).name}): {text}"
         kind = EnvironmentFault if status in (0, 2) or status < 0 else DyntickError

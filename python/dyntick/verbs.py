@@ -79,7 +79,7 @@ def idle(
         dumps: a dump, for its counters since the boot, or two of one boot, the earlier first; none for this machine.
         cpus: the CPUs, as ``"1-3,8"``; None for all.
         seconds: the length of the measurement of this machine; None for the program's default.
-        command: a command with its arguments, during which this machine is measured.
+        command: a command with its arguments, during which this machine is measured; its outputs are this process's.
 
     Raises:
         DyntickError: a dump that is not understood, a machine without idle states.
@@ -87,8 +87,7 @@ def idle(
     options: list[Path] = ["idle", *dumps]
     options += [] if cpus is None else ["--cpu", cpus]
     options += [] if seconds is None else ["--time", f"{seconds}s"]
-    options += ["--", *command] if command else []
-    return cast(DyntickIdle, program.document(options, "dyntick-idle"))
+    return cast(DyntickIdle, program.document(options, "dyntick-idle", command=command))
 
 
 def doctor() -> DyntickLabDoctor:

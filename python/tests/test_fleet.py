@@ -184,7 +184,7 @@ def test_case_that_fails_does_not_fail_the_others(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("DYNTICK", str(program))
     sent = job.Job("mine", None, dyntick.Changes(cases=["all"]), None)
     failures = fleet.driver.node._failures(sent, "mine", ["good", "bad"], tmp_path / "out")
-    assert failures == {"slow": "it hung", "bad": "dyntick: no memory"}
+    assert failures == {"slow": "it hung", "bad": "no memory"}
 
 
 @pytest.mark.parametrize(

@@ -125,11 +125,20 @@ def test_dumps_of_idle_states_are_judged(tmp_path: Path) -> None:
         dyntick.idle(tmp_path / "none")
 
 
-def test_command_keeps_its_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_keeps_its_own_options_and_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The program writes its document to the file of ``--output``; all else is the command's."""
     words = tmp_path / "dyntick"
-    words.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > words\necho \'{"format": "dyntick-idle"}\'\n')
+    words.write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$@" > words\necho own; echo error >&2\n'
+        'while [ "$1" != --output ]; do shift; done\necho \'{"format": "dyntick-idle"}\' > "$2"\nexit 7\n'
+    )
     words.chmod(0o755)
     monkeypatch.setenv("DYNTICK", str(words))
     monkeypatch.chdir(tmp_path)
     dyntick.idle(cpus="2", seconds=0.5, command=["ls", "--json"])
-    assert (tmp_path / "words").read_text().split() == ["idle", "--cpu", "2", "--time", "0.5s", "--json", "--", "ls", "--json"]
+    said = (tmp_path / "words").read_text().split()
+    assert said[:7] == ["idle", "--cpu", "2", "--time", "0.5s", "--json", "--output"]
+    assert said[8:] == ["--", "ls", "--json"] and not Path(said[7]).exists()
+    assert capfd.readouterr() == ("own\n", "error\n")
