@@ -177,7 +177,8 @@ def _judged(ended: _Ended, wanted: str) -> Any:
     try:
         document = json.loads(ended.printed)
     except ValueError:
-        text = "\n".join(ended.words).strip().removeprefix("dyntick: ") or f"the program printed nothing, and ended with status {status}"
+        said = "\n".join(ended.words).strip().removeprefix("dyntick: ")
+        text = said or f"the program printed nothing, and ended with status {status}"
         if status < 0:
             text = f"a signal ended the program ({signal.Signals(-status).name}): {text}"
         kind = EnvironmentFault if status in (0, 2) or status < 0 else DyntickError

@@ -12,6 +12,18 @@ import pytest
 import tomli_w
 
 StoreRun = Callable[..., Path]
+TRACE = """# tracer: nop
+ <idle>-0 [001] d..1. 1.000001: cpu_idle: state=2 cpu_id=1
+ app-7 [000] d..2. 1.000100: sched_wakeup: comm=other pid=8 prio=120 target_cpu=001
+ app-7 [000] d..2. 1.000101: ipi_send_cpu: cpu=1 callsite=resched_curr+0x1 callback=0x0
+ <idle>-0 [001] d..1. 1.000105: cpu_idle: state=4294967295 cpu_id=1
+ <idle>-0 [001] d.h1. 1.000106: reschedule_entry: vector=253
+ <idle>-0 [001] d.h1. 1.000110: local_timer_entry: vector=236
+ <idle>-0 [001] d.h1. 1.000112: local_timer_exit: vector=236
+ <idle>-0 [001] d.h1. 1.000115: reschedule_exit: vector=253
+ app-7 [000] d..2. 1.000200: softirq_raise: vec=9 [action=RCU]
+"""
+"""CPU 0 interrupts CPU 1, which sleeps, to wake a task; a timer interrupt comes meanwhile."""
 
 
 @pytest.fixture

@@ -3,32 +3,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
-from dyntick import program
+import dyntick
+from conftest import TRACE
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
-
-#: CPU 0 interrupts CPU 1, which sleeps, to wake a task; a timer interrupt comes meanwhile.
-TRACE = """# tracer: nop
- <idle>-0 [001] d..1. 1.000001: cpu_idle: state=2 cpu_id=1
- app-7 [000] d..2. 1.000100: sched_wakeup: comm=other pid=8 prio=120 target_cpu=001
- app-7 [000] d..2. 1.000101: ipi_send_cpu: cpu=1 callsite=resched_curr+0x1 callback=0x0
- <idle>-0 [001] d..1. 1.000105: cpu_idle: state=4294967295 cpu_id=1
- <idle>-0 [001] d.h1. 1.000106: reschedule_entry: vector=253
- <idle>-0 [001] d.h1. 1.000110: local_timer_entry: vector=236
- <idle>-0 [001] d.h1. 1.000112: local_timer_exit: vector=236
- <idle>-0 [001] d.h1. 1.000115: reschedule_exit: vector=253
- app-7 [000] d..2. 1.000200: softirq_raise: vec=9 [action=RCU]
-"""
 
 
 def test_perfetto_reads_slices_details_and_arrows(tmp_path: Path) -> None:
     text, picture = tmp_path / "trace.txt", tmp_path / "x.pftrace"
     text.write_text(TRACE)
-    subprocess.run(
-        [program.path(), "explain", text, "--perfetto", picture], check=True, capture_output=True
-    )
+    dyntick.explain(text, perfetto=picture)
     trace = perfetto.Trace()
     trace.ParseFromString(picture.read_bytes())
 

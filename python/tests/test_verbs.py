@@ -10,6 +10,7 @@ from pathlib import Path
 
 import dyntick
 import pytest
+from conftest import TRACE
 from dyntick import program
 
 
@@ -55,6 +56,49 @@ def test_files_of_other_tools_are_compared(tmp_path: Path) -> None:
     found = dyntick.compare(tmp_path / "before", tmp_path / "after", unit="us", metrics=["avg"])
     assert found["labels"] == ["before", "after"]
     assert len(found["rows"]) == 1
+
+
+def test_programs_without_a_reader_are_compared(tmp_path: Path) -> None:
+    for name, took in {"before": 20, "after": 10}.items():
+        (tmp_path / name).mkdir()
+        for run in range(8):
+            (tmp_path / name / f"{run}.txt").write_text(f"took {took}.{run} ms\n")
+            (tmp_path / f"{name}.json").mkdir(exist_ok=True)
+            (tmp_path / f"{name}.json" / f"{run}.json").write_text(f'{{"runs": [{took}.{run}]}}')
+    words = dyntick.compare(
+        tmp_path / "before", tmp_path / "after", patterns=["time=took ([0-9.]+) ms"], unit="ms", better="lower"
+    )
+    numbers = dyntick.compare(tmp_path / "before.json", tmp_path / "after.json", paths=["runs.0"], better="higher")
+    rows = [found["rows"][0] for found in (words, numbers)]
+    assert [(row["metric"], row["unit"], row["better"]) for row in rows] == [("time", "ms", "lower"), ("runs.0", "", "higher")]
+    assert dyntick.compare(tmp_path / "before", tmp_path / "after", patterns=["([0-9.]+) ms"], above=["20us", "1ms"])[
+        "question"
+    ]["limits"] == [20_000, 1_000_000]
+
+
+def test_trace_is_explained_within_limits(tmp_path: Path) -> None:
+    trace, page = tmp_path / "trace.txt", tmp_path / "x.html"
+    trace.write_text(TRACE)
+    both = dyntick.explain(trace, html=page)
+    assert [cpu["cpu"] for cpu in both["cpus"]] == [0, 1] and page.read_text().startswith("<!")
+    one = dyntick.explain(trace, cpus="1", at_most=["interruptions 0", "interruptions 9"])
+    assert [cpu["cpu"] for cpu in one["cpus"]] == [1]
+    assert one["gate"] and [limit["held"] for limit in one["gate"]["of"]] == [False, True]
+    with pytest.raises(dyntick.InputError, match="has no sched:sched_switch"):
+        dyntick.explain(trace, of="app")
+    with pytest.raises(dyntick.InputError, match="neither a record nor a command"):
+        dyntick.explain()
+
+
+def test_sleeps_of_a_trace_are_judged_by_a_machine(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.txt"
+    trace.write_text(TRACE)
+    assert dyntick.idle(trace, cpus="1")["judged"]["too_deep"] is None
+    judged = dyntick.idle(trace, cpus="1", machine="sapphire-rapids")
+    assert [state["name"] for state in judged["cpus"][0]["states"]] == ["POLL", "C1", "C1E", "C6"]
+    assert judged["judged"]["too_deep"] == 0
+    with pytest.raises(dyntick.InputError, match="no machine 'none'"):
+        dyntick.idle(trace, machine="none")
 
 
 def test_folder_of_a_machine_is_checked(tmp_path: Path) -> None:
