@@ -50,6 +50,9 @@ class Governors:
     """Latency limits to replay with: ``"none"``, ``"20us"``; none of them for the recorded ones only."""
     stand_in: Path | None = None
     """A header for names that the stand-in for the kernel lacks."""
+    feedback: bool = False
+    """True to delay what follows a choice by what its state takes longer to leave than the recorded one; the energy of
+    governors is then null."""
 
     def __post_init__(self) -> None:
         if not self.governors and not self.sweeps:
@@ -61,7 +64,8 @@ class Governors:
         options = [word for option, values in several.items() for value in values for word in (option, value)]
         options += ["--qos", ",".join(self.qos)] if self.qos else []
         single = {"--machine": self.machine, "--stand-in": self.stand_in}
-        return options + [word for option, value in single.items() if value for word in (option, os.fspath(value))]
+        options += [word for option, value in single.items() if value for word in (option, os.fspath(value))]
+        return [*options, "--feedback"] if self.feedback else options
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,9 @@ def test_scores_are_a_table(record: Path, governors: dyntick.Governors) -> None:
     oracle = next(row for row in rows if row["kind"] == "oracle" and row["limit_ns"] is None)
     assert oracle["right"] == oracle["sleeps"] > 200
     assert oracle["energy_low_j"] <= oracle["energy_j"] <= oracle["energy_high_j"] > 0
+    delayed = dyntick.replay(record, governors=dataclasses.replace(governors, feedback=True))
+    assert delayed.document["feedback"]
+    assert {row["energy_j"] for row in delayed.scores.to_pylist() if row["kind"] == "governor"} == {None}
     with pytest.raises(dyntick.InputError, match="has no drivers/cpuidle/governors/none.c"):
         dyntick.replay(record, governors=["none@6.12"])
 

@@ -41,6 +41,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     many.add_argument("--machine")
     many.add_argument("--qos", type=_words, default=[])
     many.add_argument("--stand-in")
+    many.add_argument("--feedback", action="store_true")
     many.add_argument("--out", default="replay.parquet", help="the scores, as Parquet [default: replay.parquet]")
     return parser.parse_args(words)
 
@@ -87,7 +88,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _replay(given: argparse.Namespace) -> int:
-    governors = Governors(given.governor, given.sweep, given.machine, given.qos, given.stand_in)
+    governors = Governors(given.governor, given.sweep, given.machine, given.qos, given.stand_in, given.feedback)
     try:
         # A folder that cannot be written is an error before hours of work.
         with tempfile.TemporaryDirectory(dir=Path(given.out).parent, prefix=".coming-") as beside:
