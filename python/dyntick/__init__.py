@@ -13,7 +13,7 @@ from .program import version
 from .replays import SCORES, Governors, Replay, replay
 from .report import Changes, Report, report, run
 from .study import Study
-from .verbs import check, compare, doctor, explain, idle
+from .verbs import check, compare, doctor, explain, idle, stat
 
 __all__ = [
     "SCHEMA",
@@ -37,5 +37,6 @@ __all__ = [
     "replay",
     "report",
     "run",
+    "stat",
     "version",
 ]

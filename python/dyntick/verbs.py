@@ -13,6 +13,7 @@ from .documents.compare import DyntickCompare
 from .documents.explain import DyntickExplain
 from .documents.idle import DyntickIdle
 from .documents.lab_doctor import DyntickLabDoctor
+from .documents.stat import DyntickStat
 from .errors import InputError
 from .program import Progress
 
@@ -32,6 +33,43 @@ def check(source: Path | None = None, *, cpus: str | None = None) -> DyntickChec
     """
     options = _options({"--from": source, "--cpus": cpus})
     return cast(DyntickCheck, program.document(["check", "--fail-on", "never", *options], "dyntick-check"))
+
+
+def stat(
+    command: Sequence[Path] = (),
+    *,
+    cpus: str | None = None,
+    seconds: float | None = None,
+    events: Sequence[str] = (),
+    repeat: int = 1,
+    pin: bool = False,
+    at_most: Sequence[str] = (),
+    progress: Progress = False,
+) -> DyntickStat:
+    """The counts of what interrupts CPUs of this machine, by cause; times in ns.
+
+    Without the right to count, ``counted`` is false, and the document has the counters of /proc and /sys only.
+
+    Args:
+        command: a command with its arguments, during which is counted; its outputs are this process's.
+        cpus: the CPUs, as ``"1-3,8"``; None for all.
+        seconds: the longest measurement, of a command that runs once.
+        events: only these kinds, as ``"ticks"`` or ``"ipis"``; none of them for all.
+        repeat: the runs of the command.
+        pin: True to keep the command on the measured CPUs.
+        at_most: limits on each CPU, as for `explain`.
+
+    Raises:
+        InputError: neither a command nor a time.
+        DyntickError: a command that cannot be started, a CPU that is not online.
+    """
+    if not command and seconds is None:
+        raise InputError("cannot count: neither a command nor a time is given; give one", status=2)
+    milliseconds = None if seconds is None else round(seconds * 1000)
+    kinds = ",".join(events) or None
+    single = {"--cpu": cpus, "--timeout": milliseconds, "--event": kinds, "--repeat": repeat if repeat > 1 else None}
+    options = ["stat", *_options(single, {"--at-most": at_most}), *(["--pin"] if pin else [])]
+    return cast(DyntickStat, program.document(options, "dyntick-stat", command=command, progress=progress))
 
 
 def explain(

@@ -76,6 +76,21 @@ def test_programs_without_a_reader_are_compared(tmp_path: Path) -> None:
     ]["limits"] == [20_000, 1_000_000]
 
 
+def test_command_is_measured_and_prints(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without the right to count, the document says so."""
+    found = dyntick.stat(["sh", "-c", "echo own; echo --json >&2; exit 7"], at_most=["ticks 1000/s"])
+    assert found["command"][0] == "sh" and found["measured_ns"] > 0
+    printed = capfd.readouterr()
+    assert printed.out == "own\n" and "--json\n" in printed.err
+    assert found["counted"] == (found["gate"] is not None and found["gate"]["held"] is not None)
+    of_cpu = dyntick.stat(cpus="0", seconds=0.05, events=["ticks"])
+    assert [cpu["cpu"] for cpu in of_cpu["cpus"]] == [0]
+    with pytest.raises(dyntick.DyntickError, match="^cannot run '/no/such'"):
+        dyntick.stat(["/no/such"])
+    with pytest.raises(dyntick.InputError, match="neither a command nor a time"):
+        dyntick.stat()
+
+
 def test_trace_is_explained_within_limits(tmp_path: Path) -> None:
     trace, page = tmp_path / "trace.txt", tmp_path / "x.html"
     trace.write_text(TRACE)
