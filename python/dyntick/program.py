@@ -19,12 +19,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import KINDS, DyntickError, EnvironmentFault
+from .errors import KINDS, DyntickError, EnvironmentFault, InputError
 
 Progress = bool | Callable[[str], None]
 """True to print the program's progress on standard error; a function gets each line instead."""
 
 _SECONDS_TO_END = 10.0
+# The beginning of the text about an argument that the program refuses before it looks at anything.
+_WRONG_ARGUMENT = "error: "
 
 
 def path() -> Path:
@@ -178,6 +180,9 @@ def _judged(ended: _Ended, wanted: str) -> Any:
         document = json.loads(ended.printed)
     except ValueError:
         said = "\n".join(ended.words).strip().removeprefix("dyntick: ")
+        if status == 2 and said.startswith(_WRONG_ARGUMENT):
+            # Behind the first paragraph is how the program is called, which is of no use here.
+            raise InputError(said.removeprefix(_WRONG_ARGUMENT).partition("\n\n")[0], status=status) from None
         text = said or f"the program printed nothing, and ended with status {status}"
         if status < 0:
             text = f"a signal ended the program ({signal.Signals(-status).name}): {text}"

@@ -26,6 +26,12 @@ def test_errors_are_the_programs_own(tmp_path: Path) -> None:
         dyntick.Study.from_toml("no-such")
 
 
+def test_wrong_argument_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(dyntick.InputError, match="^invalid value 'nonsense' for '--at-most <LIMIT>': must be WHAT MOST") as caught:
+        dyntick.explain(tmp_path / "x.dt", at_most=["nonsense"])
+    assert "\n" not in caught.value.text and caught.value.status == 2
+
+
 def test_wrong_study_is_named_with_its_line(tmp_path: Path) -> None:
     study = tmp_path / "mine.toml"
     study.write_text("title = 't'\nquestion = 'q'\n[[case]]\nname = 'a'\nkernl = 'x'\n")
