@@ -37,7 +37,7 @@ class Governors:
     """Governors, and on what they are replayed, as the options of ``dyntick replay`` of the same names have them.
 
     Raises:
-        InputError: neither a governor nor a sweep.
+        InputError: neither a governor nor a sweep, or several machines.
     """
 
     governors: Sequence[str] = ()
@@ -57,6 +57,10 @@ class Governors:
     def __post_init__(self) -> None:
         if not self.governors and not self.sweeps:
             raise InputError('cannot replay: no governor is named; name one, e.g. "menu@6.12", or a sweep', status=2)
+        # The program then prints a document for each record on each machine.
+        if self.machine is not None and (self.machine == "all" or "," in self.machine):
+            text = f"cannot replay on several machines at once (machine {self.machine}): name one, and replay on each in turn"
+            raise InputError(text, status=2)
 
     def options(self) -> list[str]:
         """The options of the command line."""

@@ -114,6 +114,12 @@ def test_replay_without_a_governor_is_refused_at_once(tmp_path: Path) -> None:
         dyntick.replay(tmp_path / "a.dt", governors=[])
 
 
+@pytest.mark.parametrize("machine", ["all", "sapphire-rapids,epyc-turin"])
+def test_replay_on_several_machines_is_refused_at_once(machine: str) -> None:
+    with pytest.raises(dyntick.InputError, match="cannot replay on several machines at once"):
+        dyntick.Governors(["menu@6.12"], machine=machine)
+
+
 def test_dumps_of_idle_states_are_judged(tmp_path: Path) -> None:
     for name, entries in {"before": 100, "after": 400}.items():
         state = "/sys/devices/system/cpu/cpu1/cpuidle/state"
