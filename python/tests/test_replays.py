@@ -7,6 +7,7 @@ import base64
 import dataclasses
 import shutil
 from pathlib import Path
+from typing import Any
 
 import dyntick
 import pytest
@@ -47,6 +48,11 @@ def governors(tmp_path: Path) -> dyntick.Governors:
     return dyntick.Governors(sweeps=[f"{source} -DDEEPEST=1..3"], machine="sapphire-rapids", qos=["none", "20us"])
 
 
+def begin_ray(ray: Any, cores: int, **variables: str) -> None:
+    """Begins a cluster of this test's own: without an address Ray connects to one that already runs on this machine."""
+    ray.init(address="local", num_cpus=cores, log_to_driver=False, runtime_env={"env_vars": variables})
+
+
 @pytest.mark.guest
 def test_scores_are_a_table(record: Path, governors: dyntick.Governors) -> None:
     found = dyntick.replay(record, governors=governors)
@@ -77,7 +83,7 @@ def test_many_traces_are_replayed_by_ray(record: Path, governors: dyntick.Govern
         shutil.copy(record, copy)
     one_url = copies[0].as_uri()
     traces = [one_url, str(damaged), *map(str, copies[1:])]
-    ray.init(num_cpus=2, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": str(Path(dyntick.__file__).parents[1])}})
+    begin_ray(ray, 2, PYTHONPATH=str(Path(dyntick.__file__).parents[1]))
     try:
         found = fleet.replay([one_url.replace("/0.dt", "/0*.dt"), *traces[1:]], governors)
     finally:
@@ -98,8 +104,7 @@ def test_another_build_and_a_place_that_cannot_be_written_are_said(tmp_path: Pat
     words = ["replay", str(tmp_path / "a.dt"), "--governor", "menu@6.12", "--out"]
     assert main([*words, str(tmp_path / "no-such/scores")]) == 2
     assert "cannot write " in capsys.readouterr().err
-    variables = {"PYTHONPATH": str(Path(dyntick.__file__).parents[1]), "DYNTICK": "/bin/true"}
-    ray.init(num_cpus=1, log_to_driver=False, runtime_env={"env_vars": variables})
+    begin_ray(ray, 1, PYTHONPATH=str(Path(dyntick.__file__).parents[1]), DYNTICK="/bin/true")
     try:
         assert main([*words, str(tmp_path / "scores")]) == 1
     finally:
