@@ -202,6 +202,10 @@ class TriedOn(TypedDict):
     """
     The cases that failed.
     """
+    fuzz: list[str]
+    """
+    The hunks that fit only because lines of their surroundings may differ, with their files.
+    """
     new_lines: list[str]
     """
     The lines that only the patched kernel logs, each once, with numbers as `#`.

@@ -31,6 +31,8 @@ pub struct TriedOn {
     pub release: Option<String>,
     /// The outcome.
     pub outcome: Outcome,
+    /// The hunks that fit only because lines of their surroundings may differ, with their files.
+    pub fuzz: Vec<String>,
     /// The reason for which the patched kernel was not built; null if it was.
     pub not_built: Option<String>,
     /// The cases that failed.

@@ -33,7 +33,7 @@ pub use foreseen::foresee;
 pub use fragment::FragmentError;
 pub use module::{give_all, make_module, module, take_module};
 pub use parts::{Part, Parts, private_note};
-pub use patches::PatchError;
+pub use patches::{Fitted, PatchError};
 pub use source::{SourceError, commit_of, halving, mails_of, subject_of};
 pub use toolchain::lacks;
 
@@ -221,6 +221,16 @@ impl Order {
     fn place(&self, cache: &Cache) -> Result<walls::Place, BuildError> {
         walls::Place::of(&self.source, &self.parts, &self.toolchain, cache)
     }
+}
+
+/// The patches of a recipe, with surroundings that may differ, as patches that fit its source exactly.
+///
+/// # Errors
+/// A patch that does not fit in this way either.
+pub fn fitted(recipe: &Recipe, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Fitted>, BuildError> {
+    let order = Order::of(recipe, cache, progress)?;
+    let (pristine, _in_use) = order.source.fetch(cache, progress)?;
+    patches::fit(&order.parts.patches, &pristine, &order.source.key, cache, &order.place(cache)?)
 }
 
 fn ensure_applied(recipe: &Recipe, cache: &Cache, progress: &dyn Fn(&str)) -> Result<(), BuildError> {

@@ -87,10 +87,66 @@ pub fn apply(
         progress(&format!("applying {}", patch.name));
         // What patch(1) changes are copies in a folder of their own: whatever a patch makes it do,
         // the tree gets regular files under the names that the patch says.
-        let desk = Desk { tree: &tree, copies: place.folder(space, COPIES)?, space, place };
+        let desk = Desk { tree: &tree, copies: place.folder(space, COPIES)?, space, place, fuzz: 0 };
         desk.apply(patch)?;
     }
     Ok(())
+}
+
+/// A patch whose surroundings were allowed to differ, as one that fits exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitted {
+    /// The diff that fits exactly; the patch itself if it did.
+    pub text: String,
+    /// The hunks whose surroundings differ, with their files.
+    pub fuzzy: Vec<String>,
+}
+
+/// The number of lines at either end of a hunk that may differ, as patch(1) has it by default.
+const FUZZ: u8 = 2;
+
+/// Applies patches one after the other to copies of the files that they name, with surroundings that may differ.
+///
+/// # Errors
+/// A patch that does not apply in this way either, and a semantic patch, whose pattern fits or not.
+pub fn fit(
+    patches: &[Part],
+    pristine: &Path,
+    source: &str,
+    cache: &Cache,
+    place: &Place,
+) -> Result<Vec<Fitted>, BuildError> {
+    let empty = tempfile::tempdir().map_err(|error| CacheError::from_io(&std::env::temp_dir(), error))?;
+    let space = Workspace::open(cache, &format!("{source}-check"), empty.path(), &|_| ())?;
+    let tree = space.tree();
+    let mut all = Vec::new();
+    for patch in patches {
+        if patch.is_semantic() {
+            return Err(PatchError::ChangedNothing(patch.name.clone()).into());
+        }
+        copy_changed(std::slice::from_ref(patch), pristine, &tree)?;
+        let files = changed_files(&patch.text);
+        let before = texts(&tree, &files);
+        let desk =
+            Desk { tree: &tree, copies: place.folder(&space, COPIES)?, space: &space, place, fuzz: FUZZ };
+        let fuzzy = desk.apply_diff(patch, &patch.text)?;
+        let text = if fuzzy.is_empty() {
+            patch.text.clone()
+        } else {
+            let after = texts(&tree, &files);
+            let changed = files.iter().zip(before.iter().zip(&after));
+            changed
+                .map(|(file, (before, after))| desk.diff(file, before.as_deref(), after.as_deref()))
+                .collect::<Result<_, _>>()?
+        };
+        all.push(Fitted { text, fuzzy });
+    }
+    Ok(all)
+}
+
+/// The texts of files of a tree; none of one that is not there.
+fn texts(tree: &Path, files: &[String]) -> Vec<Option<Vec<u8>>> {
+    files.iter().map(|file| std::fs::read(tree.join(file)).ok()).collect()
 }
 
 /// Refuses patches that apply to no source: before one is downloaded for them.
@@ -180,20 +236,22 @@ struct Desk<'a> {
     copies: PathBuf,
     space: &'a Workspace,
     place: &'a Place,
+    /// The number of lines at either end of a hunk that may differ.
+    fuzz: u8,
 }
 
 impl Desk<'_> {
     fn apply(&self, patch: &Part) -> Result<(), BuildError> {
         match patch.kind() {
-            Some("patch" | "diff") => self.apply_diff(patch, &patch.text),
-            Some(SEMANTIC) => self.apply_diff(patch, &diff_of_rule(patch, self)?),
+            Some("patch" | "diff") => self.apply_diff(patch, &patch.text).map(|_| ()),
+            Some(SEMANTIC) => self.apply_diff(patch, &diff_of_rule(patch, self)?).map(|_| ()),
             _ => Err(PatchError::Kind(patch.name.clone()).into()),
         }
     }
 
-    /// Applies a diff whose paths have one folder before them (`-p1`). Lines may have moved; their
-    /// surroundings may not differ.
-    fn apply_diff(&self, patch: &Part, diff: &str) -> Result<(), BuildError> {
+    /// Applies a diff whose paths have one folder before them (`-p1`). Lines may have moved; their surroundings may
+    /// differ by the fuzz. Returns the hunks in which they do.
+    fn apply_diff(&self, patch: &Part, diff: &str) -> Result<Vec<String>, BuildError> {
         let files = changed_files(diff);
         if files.is_empty() {
             return Err(PatchError::Empty(patch.name.clone()).into());
@@ -201,9 +259,31 @@ impl Desk<'_> {
         for file in &files {
             self.copy(patch, file)?;
         }
-        self.patch(patch, diff)?;
+        let fuzzy = self.patch(patch, diff)?;
         self.only_named(patch, &files)?;
-        files.iter().try_for_each(|file| self.put_back(&patch.name, file))
+        files.iter().try_for_each(|file| self.put_back(&patch.name, file))?;
+        Ok(fuzzy)
+    }
+
+    /// The difference of two texts of a file as diff(1) has it, with one folder before its path.
+    fn diff(&self, file: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<String, BuildError> {
+        let text = |name: &str, bytes: Option<&[u8]>| {
+            self.space.file(name, &String::from_utf8_lossy(bytes.unwrap_or_default()))
+        };
+        let paths = [text("before.txt", before)?, text("after.txt", after)?];
+        let label = |side: &str, bytes: Option<&[u8]>| match bytes {
+            Some(_) => format!("--label={side}/{file}"),
+            None => "--label=/dev/null".to_owned(),
+        };
+        let mut diff = self.place.program("diff");
+        diff.args(["-u", &label("a", before), &label("b", after)]).args(&paths);
+        let mut diff = self.place.command(diff, &[&paths[0], &paths[1]], &[])?;
+        let output = output(&mut diff).map_err(|error| failed(file, &error.to_string()))?;
+        // Status 1: they differ.
+        match output.status.code() {
+            Some(0 | 1) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            _ => Err(failed(file, &String::from_utf8_lossy(&output.stderr))),
+        }
     }
 
     /// Copies a file of the tree, if it is there, for patch(1) to change.
@@ -230,16 +310,17 @@ impl Desk<'_> {
         Ok(())
     }
 
-    fn patch(&self, part: &Part, diff: &str) -> Result<(), BuildError> {
+    fn patch(&self, part: &Part, diff: &str) -> Result<Vec<String>, BuildError> {
         let name = &part.name;
         let input = self.space.file("change.patch", diff)?;
         let mut patch = self.place.program("patch");
-        patch.args(["-p1", "--fuzz=0", "--batch", "--forward", "--no-backup-if-mismatch", "--reject-file=-"]);
+        patch.args(["-p1", "--batch", "--forward", "--no-backup-if-mismatch", "--reject-file=-"]);
+        patch.arg(format!("--fuzz={}", self.fuzz));
         patch.arg("-i").arg(&input).current_dir(&self.copies);
         let mut patch = self.place.command(patch, &[&input], &[&self.copies])?;
         let output = output(&mut patch).map_err(|error| failed(name, &error.to_string()))?;
         if output.status.success() {
-            return Ok(());
+            return Ok(fuzzy(&String::from_utf8_lossy(&output.stdout)));
         }
         match failures(&String::from_utf8_lossy(&output.stdout)) {
             none if none.is_empty() => {
@@ -327,6 +408,19 @@ fn outside(patch: &Part, file: &str) -> PatchError {
 
 fn failed(name: &str, message: &str) -> BuildError {
     BuildError::Failed { what: format!("apply the patch {name}"), message: essence(message.trim()) }
+}
+
+/// From what patch(1) says: the file and number of each hunk whose surroundings differ.
+fn fuzzy(said: &str) -> Vec<String> {
+    let (mut file, mut all) = ("", Vec::new());
+    for line in said.lines() {
+        file = line.strip_prefix("patching file ").map_or(file, |name| name.trim_matches('\''));
+        let fuzz = line.split_once(" with fuzz ").and_then(|(_, rest)| rest.split([' ', '.']).next());
+        if let (Some((hunk, _)), Some(fuzz)) = (line.split_once(" succeeded"), fuzz) {
+            all.push(format!("{file}: {hunk} with fuzz {fuzz}"));
+        }
+    }
+    all
 }
 
 /// From what patch(1) says: the file and number of each hunk that failed, of some. It may say so of a million.
@@ -440,6 +534,24 @@ mod tests {
     }
 
     #[test]
+    fn patch_with_other_surroundings_becomes_one_that_fits() {
+        let (tree, cache) = (tree(), tempfile::tempdir().unwrap());
+        let cache = Cache::at(cache.path());
+        let fuzzy = GOOD.replace(" three", " drei");
+        let second = GOOD.replace("-two\n+zwei", "-zwei\n+deux");
+        let parts = [part("1.patch", &fuzzy), part("2.patch", &second)];
+        assert!(check(&parts, tree.path(), "s", &cache, &Place::Host).is_err());
+        let fitted = fit(&parts, tree.path(), "s", &cache, &Place::Host).unwrap();
+        assert_eq!(fitted[0].fuzzy, ["kernel/x.c: Hunk #1 with fuzz 1"]);
+        assert_eq!((&fitted[1].text, &fitted[1].fuzzy[..]), (&second, &[][..]));
+        let exact: Vec<Part> = fitted.iter().map(|fitted| part("x.patch", &fitted.text)).collect();
+        check(&exact, tree.path(), "s", &cache, &Place::Host).unwrap();
+        let other = part("3.patch", &GOOD.replace("-two", "-deux"));
+        let error = fit(&[other], tree.path(), "s", &cache, &Place::Host).unwrap_err();
+        assert!(matches!(error, BuildError::Patch(PatchError::Fits { .. })), "{error}");
+    }
+
+    #[test]
     fn rules_that_match_in_part_are_reported() {
         let rule = "// Needs: debugfs.h hits++;\n@@ @@\n";
         assert_eq!(lacking(rule, "+#include <linux/debugfs.h>\n hits++;\n").as_deref(), Some("hits++;"));
@@ -478,7 +590,7 @@ mod tests {
         let (cache, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let space = Workspace::open(&Cache::at(cache.path()), "x", empty.path(), &|_| ()).unwrap();
         let copies = space.folder(COPIES).unwrap();
-        let desk = Desk { tree, copies, space: &space, place: &Place::Host };
+        let desk = Desk { tree, copies, space: &space, place: &Place::Host, fuzz: 0 };
         desk.apply(part).map_err(|error| error.to_string())
     }
 
@@ -507,6 +619,8 @@ mod tests {
         assert_eq!(wrong, "the patch x.patch does not apply to this source: kernel/x.c: Hunk #1 FAILED at 1");
         let fuzzy = applied("x.patch", &GOOD.replace(" one", " eins"), tree().path()).unwrap_err();
         assert!(fuzzy.contains("kernel/x.c: Hunk #1"), "fuzz is no fit: {fuzzy}");
+        let said = "patching file kernel/x.c\nHunk #1 succeeded at 8 with fuzz 2 (offset 7 lines).\nHunk #2 succeeded at 40.\n";
+        assert_eq!(super::fuzzy(said), ["kernel/x.c: Hunk #1 with fuzz 2"]);
         let missing = applied("x.patch", &GOOD.replace("x.c", "y.c"), tree().path()).unwrap_err();
         assert!(missing.contains("does not exist"), "{missing}");
         let tree = tree();

@@ -159,13 +159,17 @@ impl<'a> Trial<'a> {
     fn run(&self) -> Result<TriedOn> {
         // A patch that does not apply is refused before anything is compiled.
         let both: Vec<&Recipe> = self.recipes.iter().collect();
+        let mut fuzz = Vec::new();
         if let Err((_, error)) = build::ensure_all(&both, &self.cache, &|text| output::step(text)) {
-            return self.not_built(error);
+            match self.fitted(&error)? {
+                Some(fuzzy) => fuzz = fuzzy,
+                None => return self.not_built(error),
+            }
         }
         let base = self.build(BASE, &self.recipes[0])?;
         let patched = match self.build(PATCHED, &self.recipes[1]) {
             Ok(patched) => patched,
-            Err(error) => return self.not_built(error),
+            Err(error) => return self.not_built(error).map(|on| TriedOn { fuzz, ..on }),
         };
         let (file, study) = self.study(&base, &patched)?;
         let display = Display::new();
@@ -174,7 +178,22 @@ impl<'a> Trial<'a> {
         let accepted = Accepted::of(&study, &file, &self.place, &watch)?;
         let judgement = accepted.open(own_binary()?, None)?.run(jobs)?;
         display.end();
-        self.judged(&judgement, &base, &patched)
+        self.judged(&judgement, &base, &patched).map(|on| TriedOn { fuzz, ..on })
+    }
+
+    /// Replaces patches with hunks that do not fit by ones that do, if only their surroundings differ. Returns these
+    /// hunks; none if they do not fit in this way either.
+    fn fitted(&self, error: &BuildError) -> Result<Option<Vec<String>>> {
+        if !matches!(error, BuildError::Patch(PatchError::Fits { .. })) {
+            return Ok(None);
+        }
+        let Ok(fitted) = build::fitted(&self.recipes[1], &self.cache, &|text| output::step(text)) else {
+            return Ok(None);
+        };
+        for (path, patch) in self.recipes[1].patches.iter().zip(&fitted) {
+            write(Path::new(path), &patch.text)?;
+        }
+        Ok(Some(fitted.into_iter().flat_map(|patch| patch.fuzzy).collect()))
     }
 
     fn build(&self, name: &str, recipe: &Recipe) -> Result<Built, BuildError> {
@@ -210,6 +229,7 @@ impl<'a> Trial<'a> {
             base: self.name.clone(),
             release: Some(patched.release.clone()),
             outcome: Outcome::NotKnown,
+            fuzz: Vec::new(),
             not_built: None,
             failures: failures.collect(),
             new_lines: new_lines(judgement),
@@ -245,6 +265,7 @@ impl<'a> Trial<'a> {
             base: self.name.clone(),
             release: None,
             outcome,
+            fuzz: Vec::new(),
             not_built: Some(reason),
             failures: Vec::new(),
             new_lines: Vec::new(),

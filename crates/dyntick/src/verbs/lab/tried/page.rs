@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page of `dyntick lab try`: the outcome, what the message states, then figures, entries, functions and sizes.
 
+use crate::few::few;
 use crate::verbs::lab::report::command;
 use dyntick_contract::lab::{Outcome, Tried, TriedFailure, TriedOn};
 use dyntick_kernels::build::sizes::SizeChange;
@@ -43,6 +44,7 @@ pub fn short(tried: &Tried, lines: usize, height: impl Fn(&Document) -> usize) -
 
 fn document(tried: &Tried, most: Most) -> Document {
     let mut lead: Vec<String> = tried.bases.iter().map(answer).collect();
+    lead.extend(tried.bases.iter().filter(|base| !base.fuzz.is_empty()).map(fuzz));
     let stated = tried.stated.iter().take(most.stated).map(|sentence| format!("“{sentence}”"));
     let stated: Vec<String> = stated.collect();
     if !stated.is_empty() {
@@ -72,6 +74,16 @@ fn name_of(base: &TriedOn) -> String {
         Some(release) => format!("Linux {release} ({})", base.base),
         None => base.base.clone(),
     }
+}
+
+/// The hunks that do not fit exactly.
+fn fuzz(base: &TriedOn) -> String {
+    const NAMED: usize = 4;
+    let named = few(base.fuzz.iter().cloned(), NAMED).join(", ");
+    format!(
+        "Lines around its changes differ on {}, so look at what was tried (out/try/patches): {named}.",
+        name_of(base)
+    )
 }
 
 /// The outcome in a sentence or two.
@@ -357,6 +369,7 @@ mod tests {
             base: "debian:6.12".into(),
             release: Some("6.12.117".into()),
             outcome: Outcome::NotKnown,
+            fuzz: Vec::new(),
             not_built: None,
             failures: Vec::new(),
             new_lines,
