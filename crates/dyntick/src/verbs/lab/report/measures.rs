@@ -121,6 +121,8 @@ pub fn named(figure: &str) -> String {
         Some(("tool", metric)) => metric.strip_suffix("/s").unwrap_or(metric).replace('/', " "),
         Some(("span" | "span_median", kind)) => kind.to_owned(),
         Some(("spans", kind)) => format!("calls of {kind}"),
+        Some(("function", name)) => format!("calls of {name}"),
+        Some(("latency_ns", quantile)) => format!("latency {quantile}"),
         _ => figure.to_owned(),
     }
 }
