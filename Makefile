@@ -6,7 +6,7 @@ BINARY := target/x86_64-unknown-linux-gnu/release/dyntick
 OUT    ?= out
 JOBS   ?= 2
 
-.PHONY: all setup build share deb dist try-install demo quick test test-python wheel test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record agreement deny clean help
+.PHONY: all setup build share deb dist try-install demo quick test test-python wheel test-full test-kernels test-fixes test-kvm test-book test-page reproducible lint room bench bench-record agreement governors deny clean help
 
 all: build
 
@@ -138,6 +138,10 @@ bench-record: build
 ## agreement  replayed choices of idle governors beside those of real kernels in guests, about a million
 agreement: build
 	scripts/replay-agreement $(BINARY)
+
+## governors  menu, teo and ladder on recorded loads and all machines, as a table and a picture
+governors: build
+	DYNTICK=$(BINARY) scripts/replay-governors $(OUT)/replay-governors
 
 ## clean   what was built here; the cache of kernels stays (see `dyntick lab doctor`)
 clean:
