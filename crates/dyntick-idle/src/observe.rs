@@ -54,7 +54,7 @@ impl Observer {
         let cpu = self.cpus.entry(number).or_insert_with(|| Cpu::new(number, tick_ns));
         match &event.kind {
             EventKind::CpuIdle { state: Some(state) } => {
-                let (tick, other) = (self.timers.tick_of(number), self.timers.others_of(number));
+                let (tick, other) = (self.timers.tick_of(number), self.timers.others_of(number, now));
                 cpu.enter(*state as usize, now, tick, other);
             }
             EventKind::CpuIdle { state: None } => cpu.leave(now),

@@ -124,6 +124,13 @@ pub static EVENTS: &[TraceEvent] = &[
         guests: Always,
         ..event("timer:hrtimer_cancel", &["hrtimer"], |f| Some(HrtimerCancel { timer: f.number()? }))
     },
+    // A timer that has expired already is taken off again as soon as it is started (7.2: hrtimer_start_range_ns_user).
+    TraceEvent {
+        place: Some(Here),
+        guests: Always,
+        since: Some((7, 2)),
+        ..event("timer:hrtimer_start_expired", &["hrtimer"], |f| Some(HrtimerCancel { timer: f.number()? }))
+    },
     TraceEvent {
         place: Some(All),
         guests: Always,
