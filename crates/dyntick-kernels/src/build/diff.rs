@@ -47,6 +47,28 @@ pub fn damaged_line(diff: &str) -> Option<usize> {
     (hunk.old.max(hunk.new) > CUT_OFF).then_some(lines)
 }
 
+/// The least number of lines around the changes of a hunk, on the side that has more, in a diff.
+pub fn least_context(diff: &str) -> usize {
+    let mut least = usize::MAX;
+    let mut hunk = Hunk::default();
+    let mut lines: Vec<bool> = Vec::new();
+    for line in diff.lines() {
+        if hunk.is_complete() {
+            hunk = Hunk::announced(line).unwrap_or_default();
+            lines.clear();
+        } else {
+            hunk.take(line);
+            lines.push(!line.starts_with(['+', '-', '\\']));
+            if hunk.is_complete() {
+                let lead = lines.iter().take_while(|is_context| **is_context).count();
+                let tail = lines.iter().rev().take_while(|is_context| **is_context).count();
+                least = least.min(lead.max(tail));
+            }
+        }
+    }
+    if least == usize::MAX { 0 } else { least }
+}
+
 /// The numbers of old and new lines of a hunk that are still to come.
 #[derive(Clone, Copy, Default)]
 struct Hunk {
@@ -102,6 +124,18 @@ mod tests {
         assert_eq!(damaged_line(&format!("{head}+b\n c\n-- \n2.47\n")), Some(10), "one line too few");
         assert_eq!(damaged_line(&format!("{head}+b\n")), None, "two empty lines may have been cut off");
         assert_eq!(damaged_line(head), Some(6), "it ends within a hunk");
+    }
+
+    #[test]
+    fn context_is_that_of_the_hunk_with_least() {
+        let hunk = |context: usize| {
+            let lines = " x\n".repeat(context);
+            format!("@@ -1,{0} +1,{1} @@\n{lines}+b\n{lines}", 2 * context, 2 * context + 1)
+        };
+        let head = "--- a/x.c\n+++ b/x.c\n";
+        assert_eq!(least_context(&format!("{head}{}", hunk(3))), 3);
+        assert_eq!(least_context(&format!("{head}{}{}", hunk(3), hunk(1))), 1);
+        assert_eq!(least_context(head), 0);
     }
 
     #[test]

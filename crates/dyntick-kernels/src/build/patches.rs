@@ -2,7 +2,7 @@
 //! Changes to a source tree: `*.patch` by patch(1), `*.cocci` by spatch(1).
 
 use super::BuildError;
-use super::diff::{changed_files, damaged_line};
+use super::diff::{changed_files, damaged_line, least_context};
 use super::parts::{Part, SEMANTIC};
 use super::run::{essence, output};
 use super::walls::Place;
@@ -103,7 +103,7 @@ pub struct Fitted {
 }
 
 /// The number of lines at either end of a hunk that may differ, as patch(1) has it by default.
-const FUZZ: u8 = 2;
+const FUZZ: usize = 2;
 
 /// Applies patches one after the other to copies of the files that they name, with surroundings that may differ.
 ///
@@ -127,8 +127,9 @@ pub fn fit(
         copy_changed(std::slice::from_ref(patch), pristine, &tree)?;
         let files = changed_files(&patch.text);
         let before = texts(&tree, &files);
-        let desk =
-            Desk { tree: &tree, copies: place.folder(&space, COPIES)?, space: &space, place, fuzz: FUZZ };
+        // A line of the surroundings must fit: without one the change would be made anywhere.
+        let fuzz = FUZZ.min(least_context(&patch.text).saturating_sub(1));
+        let desk = Desk { tree: &tree, copies: place.folder(&space, COPIES)?, space: &space, place, fuzz };
         let fuzzy = desk.apply_diff(patch, &patch.text)?;
         let text = if fuzzy.is_empty() {
             patch.text.clone()
@@ -237,7 +238,7 @@ struct Desk<'a> {
     space: &'a Workspace,
     place: &'a Place,
     /// The number of lines at either end of a hunk that may differ.
-    fuzz: u8,
+    fuzz: usize,
 }
 
 impl Desk<'_> {
@@ -535,10 +536,18 @@ mod tests {
 
     #[test]
     fn patch_with_other_surroundings_becomes_one_that_fits() {
+        const WIDE: &str =
+            "--- a/kernel/x.c\n+++ b/kernel/x.c\n@@ -1,5 +1,5 @@\n zero\n one\n-two\n+zwei\n three\n four\n";
         let (tree, cache) = (tree(), tempfile::tempdir().unwrap());
+        std::fs::write(tree.path().join("kernel/x.c"), "zero\none\ntwo\nthree\nfour\n").unwrap();
         let cache = Cache::at(cache.path());
-        let fuzzy = GOOD.replace(" three", " drei");
-        let second = GOOD.replace("-two\n+zwei", "-zwei\n+deux");
+        let fuzzy = WIDE.replace(" four", " vier");
+        let second = WIDE.replace("-two\n+zwei", "-zwei\n+deux");
+        let narrow = part("0.patch", &GOOD.replace("-1,3 +1,3", "-2,3 +2,3").replace(" three", " drei"));
+        assert!(
+            fit(&[narrow], tree.path(), "s", &cache, &Place::Host).is_err(),
+            "nothing around it would fit"
+        );
         let parts = [part("1.patch", &fuzzy), part("2.patch", &second)];
         assert!(check(&parts, tree.path(), "s", &cache, &Place::Host).is_err());
         let fitted = fit(&parts, tree.path(), "s", &cache, &Place::Host).unwrap();
@@ -546,7 +555,7 @@ mod tests {
         assert_eq!((&fitted[1].text, &fitted[1].fuzzy[..]), (&second, &[][..]));
         let exact: Vec<Part> = fitted.iter().map(|fitted| part("x.patch", &fitted.text)).collect();
         check(&exact, tree.path(), "s", &cache, &Place::Host).unwrap();
-        let other = part("3.patch", &GOOD.replace("-two", "-deux"));
+        let other = part("3.patch", &WIDE.replace("-two", "-deux"));
         let error = fit(&[other], tree.path(), "s", &cache, &Place::Host).unwrap_err();
         assert!(matches!(error, BuildError::Patch(PatchError::Fits { .. })), "{error}");
     }
