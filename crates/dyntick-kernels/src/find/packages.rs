@@ -8,9 +8,10 @@ use crate::programs;
 use dyntick_model::text::clean_line;
 use dyntick_system::InputError;
 use dyntick_system::confine::{Walls, real_path};
+use rustix::process::Resource;
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -144,28 +145,35 @@ fn unpack(kind: Kind, package: &Path, folder: &Path, left: &mut u64) -> Result<(
     }
     let walls = Walls::new().map_err(|reason| fault(reason.to_string()))?.read(package);
     let mut command = walls.around(&kind.command(package)).map_err(|reason| fault(reason.to_string()))?;
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(|error| fault(error.to_string()))?;
+    // A file, since no thread reads a pipe of complaints while the archive is read.
+    let io = |error: std::io::Error| fault(error.to_string());
+    let mut complaints = tempfile::tempfile().map_err(io)?;
+    programs::limit(&mut command, Resource::Fsize, MOST_COMPLAINTS);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone().map_err(io)?);
+    let mut child = command.spawn().map_err(io)?;
     let pipe = child.stdout.take();
     let done = pipe.map_or(Ok(()), |archive| extract(archive, folder, left));
     // A program that still writes is ended by its closed pipe.
-    let ended = child.wait_with_output().map_err(|error| fault(error.to_string()))?;
-    let said = String::from_utf8_lossy(&ended.stderr);
+    let ended = child.wait().map_err(io)?;
+    let mut said = Vec::new();
+    complaints.rewind().and_then(|()| complaints.read_to_end(&mut said)).map_err(io)?;
+    let said = String::from_utf8_lossy(&said);
     match done {
         Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
             Err(CacheError::from_io(folder, error).into())
         }
         Err(error) => Err(fault(error.to_string())),
-        Ok(()) if !ended.status.success() => {
+        Ok(()) if !ended.success() => {
             Err(fault(clean_line(said.lines().next_back().unwrap_or("it is damaged").trim())))
         }
         Ok(()) => Ok(()),
     }
 }
+
+/// The limit of what a program says about a package, bytes.
+const MOST_COMPLAINTS: u64 = 1 << 20;
+/// The limit of what follows the end of an archive, bytes: programs fill their last block.
+const MOST_PADDING: u64 = 1 << 20;
 
 /// The folders of a package that hold a kernel, its configuration and its modules.
 const PLACES: [&str; 3] = ["boot", "lib/modules", "usr/lib/modules"];
@@ -190,6 +198,8 @@ fn extract(archive: impl Read, folder: &Path, left: &mut u64) -> std::io::Result
         entry.set_preserve_permissions(false);
         entry.unpack_in(folder)?;
     }
+    // A program whose pipe is closed before it has written all fails.
+    std::io::copy(&mut archive.into_inner().take(MOST_PADDING), &mut std::io::sink())?;
     Ok(())
 }
 
