@@ -53,10 +53,10 @@ fn revisions_in_the_wrong_order_are_an_error_before_anything_is_compiled() {
 
 /// A tree of Debian's source with six commits: a comment, a build that is broken and repaired, the change, a comment.
 fn kernel(folder: &Path) -> PathBuf {
-    let cache = std::env::var_os("DYNTICK_CACHE")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
-    let sources = std::fs::read_dir(cache.join("sources")).unwrap().flatten().map(|entry| entry.path());
+    let sources = std::fs::read_dir(crate::harness::cache().join("sources"))
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
     let is_one = |path: &PathBuf| {
         path.is_dir() && path.file_name().unwrap().to_string_lossy().starts_with("linux-source-6.12_")
     };

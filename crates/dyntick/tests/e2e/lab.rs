@@ -551,11 +551,10 @@ fn kernel_built_without_no_hz_full() -> tempfile::TempDir {
     assert!(specs.contains(&"debian:6.12"), "{specs:?}");
     // Any case that runs has the kernel fetched; its files are found in the cache.
     Study::new("[[case]]\nname = 'fetch'\ntimeout = '1ms'\n").run(&[]);
-    let cache = std::env::var_os("DYNTICK_CACHE")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
-    let kernels =
-        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
+    let kernels = std::fs::read_dir(crate::harness::cache().join("kernels"))
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path().join("boot"));
     let boot = kernels.into_iter().find(|boot| boot.is_dir()).unwrap();
     let image = std::fs::read_dir(boot).unwrap().flatten().map(|e| e.path());
     let image = image

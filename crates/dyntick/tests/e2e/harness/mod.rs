@@ -59,13 +59,17 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// The cache of the binary under test.
+pub fn cache() -> PathBuf {
+    std::env::var_os("DYNTICK_CACHE")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"))
+}
+
 /// The image of a series that the cache has.
 pub fn image_of(series: &str) -> PathBuf {
-    let cache = std::env::var_os("DYNTICK_CACHE")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(&std::env::var_os("HOME").unwrap()).join(".cache/dyntick"));
     let images =
-        std::fs::read_dir(cache.join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
+        std::fs::read_dir(cache().join("kernels")).unwrap().flatten().map(|entry| entry.path().join("boot"));
     let mut files =
         images.filter_map(|boot| std::fs::read_dir(boot).ok()).flatten().flatten().map(|file| file.path());
     let begin = format!("vmlinuz-{series}.");
